@@ -1,0 +1,16 @@
+export interface Suite {
+  readonly name: string;
+  /** `node` and a script of this repository, with its parameters. */
+  readonly command: readonly string[];
+  /** The suite writes no summary: it counts as one test, and its exit code is the result. */
+  readonly verdict?: "exit-code";
+}
+
+/** What `pnpm test` runs, in this order, each in a process of its own. */
+export const suites: readonly Suite[] = [
+  { name: "unit", command: ["node", "scripts/unit.ts"] },
+  { name: "conformance", command: ["node", "test/src/cli/conformance.ts"] },
+  { name: "simulation", command: ["node", "test/src/cli/simulate.ts", "--seeds", "10000"] },
+  { name: "mutants", command: ["node", "test/src/cli/mutants.ts"] },
+  { name: "demo", command: ["node", "examples/agent-run/demo.ts", "--plain"], verdict: "exit-code" },
+];
