@@ -37,7 +37,7 @@ export const ATTRIBUTES: Readonly<Record<AttributeName, string>> = {
   [KEY.errorType]: "Class of the error: the code of an error of leasehold, else the name of its class.",
   [KEY.deadLetterCode]: "Why it was given up: `attempts_exhausted`, `unknown_type`, …",
   [KEY.traceLink]:
-    "`missing`: no valid traceparent in message or record. `stale`: they name different traces, or the event is over 7 days old.",
+    "`missing`: no valid traceparent in message or record. `stale`: they name different traces, or the event is over 7 days old. On spans also `ok`.",
   [KEY.abortReason]: "`taken_over`, `expired`, `no_progress`, `cancelled`, `deadline`, `shutdown`.",
   [KEY.effectName]: "The effect's name within its task type.",
   [KEY.effectOutcome]:

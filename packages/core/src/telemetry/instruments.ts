@@ -91,7 +91,7 @@ export const INSTRUMENTS = {
     name: "leasehold.task.broken_trace_links",
     kind: "counter",
     unit: "{attempt}",
-    description: "Attempts whose trace does not lead to the task's producer, or to one that has gone stale.",
+    description: "Attempts that nobody's trace leads to, or a stale one.",
     attributes: [...TASK, KEY.traceLink],
   },
   leasesLost: {

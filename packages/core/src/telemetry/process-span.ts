@@ -4,6 +4,7 @@ import {
   context,
   type Span,
   type SpanContext,
+  SpanKind,
   SpanStatusCode,
   type Tracer,
   trace,
@@ -59,17 +60,19 @@ export function recordedAttempt(
       if (!recording || claim === lastClaim) return;
       lastClaim = claim;
       const attributes = { ...identity, [KEY.stage]: stage, [KEY.claimReason]: reason };
-      tracer.startSpan(`claim ${stage}`, { kind: SPANS.claim.kind, attributes }, spanContext).end();
+      tracer.startSpan(`claim ${stage}`, { kind: SpanKind[SPANS.claim.kind], attributes }, spanContext).end();
     },
     effectStep(effect, step) {
       if (!recording) return;
       const attributes = { ...identity, [KEY.effectName]: effect, [KEY.effectStep]: step };
-      tracer.startSpan(`effect ${step} ${effect}`, { kind: SPANS.effect.kind, attributes }, spanContext).end();
+      tracer
+        .startSpan(`effect ${step} ${effect}`, { kind: SpanKind[SPANS.effect.kind], attributes }, spanContext)
+        .end();
     },
     settle(verb) {
       if (!recording) return;
       const attributes = { ...settling, ...identity, [KEY.settleVerb]: verb };
-      tracer.startSpan(`settle ${attempt.queue}`, { kind: SPANS.settle.kind, attributes }, spanContext).end();
+      tracer.startSpan(`settle ${attempt.queue}`, { kind: SpanKind[SPANS.settle.kind], attributes }, spanContext).end();
     },
     end(how, error) {
       if (ended) return;

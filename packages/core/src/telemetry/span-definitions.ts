@@ -1,10 +1,10 @@
-import { SpanKind } from "@opentelemetry/api";
+import type { SpanKind } from "@opentelemetry/api";
 import { type AttributeName, KEY } from "./attributes.ts";
 
 export interface SpanDefinition {
   /** With `<…>` for the parts that vary; all of them are low in cardinality. */
   readonly name: string;
-  readonly kind: SpanKind;
+  readonly kind: keyof typeof SpanKind;
   readonly parent: string;
   readonly links: string;
   readonly description: string;
@@ -22,7 +22,7 @@ const ATTEMPT = [KEY.taskType, KEY.taskId, KEY.attempt, KEY.fence] as const;
 export const SPANS = {
   send: {
     name: "send <queue>",
-    kind: SpanKind.PRODUCER,
+    kind: "PRODUCER",
     parent: "the active span",
     links: "",
     description: "One message sent. Its context is the traceparent of the event.",
@@ -30,7 +30,7 @@ export const SPANS = {
   },
   receive: {
     name: "receive <queue>",
-    kind: SpanKind.CLIENT,
+    kind: "CLIENT",
     parent: "none",
     links: "the producer of each message",
     description: "One receive that brought messages. Ended at once.",
@@ -38,7 +38,7 @@ export const SPANS = {
   },
   process: {
     name: "process <queue>",
-    kind: SpanKind.CONSUMER,
+    kind: "CONSUMER",
     parent: "the producer; none when nobody sent a trace",
     links: "the producer; the record's when it is of another trace; the active span",
     description: "One attempt, from acquisition to its end. An attempt that died has none.",
@@ -46,7 +46,7 @@ export const SPANS = {
   },
   settle: {
     name: "settle <queue>",
-    kind: SpanKind.CLIENT,
+    kind: "CLIENT",
     parent: "`process`",
     links: "",
     description: "What the broker was told at the end. Ended at once.",
@@ -54,15 +54,16 @@ export const SPANS = {
   },
   claim: {
     name: "claim <stage>",
-    kind: SpanKind.INTERNAL,
+    kind: "INTERNAL",
     parent: "`process`",
     links: "",
-    description: "One claim that was written. Ended at once, so that an attempt which died is visible.",
+    description:
+      "One claim; one that repeats the last has none. Ended at once, so that an attempt which died is visible.",
     attributes: [...ATTEMPT, KEY.stage, KEY.claimReason],
   },
   effect: {
     name: "effect <step> <effect>",
-    kind: SpanKind.INTERNAL,
+    kind: "INTERNAL",
     parent: "`process`",
     links: "",
     description: "One step of an effect. Ended at once, like a claim.",

@@ -5,6 +5,7 @@ import {
   ProxyTracerProvider,
   ROOT_CONTEXT,
   type SpanContext,
+  SpanKind,
   type Tracer,
   type TracerProvider,
   trace,
@@ -46,7 +47,7 @@ export function createSpans(provider: TracerProvider | undefined): Spans {
       const tracer = findTracer();
       if (tracer === undefined) return call(formatTraceHeaders(trace.getSpanContext(active)));
       const attributes = startOfTask("send", event);
-      const span = tracer.startSpan(`send ${event.queue}`, { kind: SPANS.send.kind, attributes }, active);
+      const span = tracer.startSpan(`send ${event.queue}`, { kind: SpanKind[SPANS.send.kind], attributes }, active);
       if (span.isRecording()) span.setAttribute(KEY.taskId, event.taskId);
       try {
         const headers = formatTraceHeaders(span.spanContext());
@@ -64,7 +65,11 @@ export function createSpans(provider: TracerProvider | undefined): Spans {
       if (tracer === undefined) return;
       const { attributes } = startOf("receive", providerName, queue);
       const links = linksTo(events.map((event: TraceHeaders) => parseTraceparent(event.traceparent, event.tracestate)));
-      const span = tracer.startSpan(`receive ${queue}`, { kind: SPANS.receive.kind, attributes, links }, ROOT_CONTEXT);
+      const span = tracer.startSpan(
+        `receive ${queue}`,
+        { kind: SpanKind[SPANS.receive.kind], attributes, links },
+        ROOT_CONTEXT,
+      );
       span.setAttribute(KEY.batchCount, count).end();
     },
 
@@ -76,7 +81,7 @@ export function createSpans(provider: TracerProvider | undefined): Spans {
       // The worker's loop may have been started within some span; tasks that nobody traced are not part of that.
       const parent = producer === undefined ? trace.deleteSpan(active) : trace.setSpanContext(active, producer);
       const attributes = startOfTask("process", attempt);
-      const options = { kind: SPANS.process.kind, attributes, links };
+      const options = { kind: SpanKind[SPANS.process.kind], attributes, links };
       const span = tracer.startSpan(`process ${attempt.queue}`, options, parent);
       if (span.isRecording()) {
         span.setAttributes({
