@@ -10,8 +10,8 @@ interface Step {
 }
 
 const steps: readonly Step[] = [
-  { name: "format", command: ["biome", "ci", "--linter-enabled=false", "."] },
-  { name: "lint", command: ["biome", "lint", "--error-on-warnings", "."] },
+  { name: "format", command: ["biome", "ci", "--colors=off", "--linter-enabled=false", "."] },
+  { name: "lint", command: ["biome", "lint", "--colors=off", "--error-on-warnings", "."] },
   { name: "types", command: ["tsc", "--project", "tsconfig.json"] },
   { name: "unused", command: ["knip"] },
   { name: "direction", command: ["node", "scripts/check-direction.ts"] },
