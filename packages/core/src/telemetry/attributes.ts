@@ -9,6 +9,7 @@ export const KEY = {
   traceLink: "leasehold.trace_link",
   abortReason: "leasehold.abort.reason",
   effectName: "leasehold.effect.name",
+  effectItem: "leasehold.effect.item",
   effectOutcome: "leasehold.effect.outcome",
   ringCause: "leasehold.ring.cause",
   callName: "leasehold.call.name",
@@ -40,6 +41,7 @@ export const ATTRIBUTES: Readonly<Record<AttributeName, string>> = {
     "`missing`: no valid traceparent in message or record. `stale`: they name different traces, or the event is over 7 days old. On spans also `ok`.",
   [KEY.abortReason]: "`taken_over`, `expired`, `no_progress`, `cancelled`, `deadline`, `shutdown`.",
   [KEY.effectName]: "The effect's name within its task type.",
+  [KEY.effectItem]: "Which of several effects of that name.",
   [KEY.effectOutcome]:
     "`begun`, `committed`, `verified`, `not_committed`, `unknown`, `found_on_retry`, `not_found`, `refused`.",
   [KEY.ringCause]:

@@ -62,9 +62,13 @@ export function recordedAttempt(
       const attributes = { ...identity, [KEY.stage]: stage, [KEY.claimReason]: reason };
       tracer.startSpan(`claim ${stage}`, { kind: SpanKind[SPANS.claim.kind], attributes }, spanContext).end();
     },
-    effectStep(effect, step) {
+    effectStep(slot, step) {
       if (!recording) return;
-      const attributes = { ...identity, [KEY.effectName]: effect, [KEY.effectStep]: step };
+      // The item may be any of thousands: it stays out of the span's name.
+      const colon = slot.indexOf(":");
+      const effect = colon < 0 ? slot : slot.slice(0, colon);
+      const attributes: Attributes = { ...identity, [KEY.effectName]: effect, [KEY.effectStep]: step };
+      if (colon >= 0) attributes[KEY.effectItem] = slot.slice(colon + 1);
       tracer
         .startSpan(`effect ${step} ${effect}`, { kind: SpanKind[SPANS.effect.kind], attributes }, spanContext)
         .end();

@@ -67,7 +67,7 @@ export const SPANS = {
     parent: "`process`",
     links: "",
     description: "One step of an effect. Ended at once, like a claim.",
-    attributes: [...ATTEMPT, KEY.effectName, KEY.effectStep],
+    attributes: [...ATTEMPT, KEY.effectName, KEY.effectItem, KEY.effectStep],
   },
 } as const satisfies Readonly<Record<string, SpanDefinition>>;
 

@@ -124,7 +124,7 @@ describe("spans", () => {
     telemetry.received("posts", 2, "sqs");
     const span = telemetry.process(attempt);
     span.claim("commit", "wrote");
-    span.effectStep("publish", "begin");
+    span.effectStep("publish:page:7", "begin");
     span.settle("abandon");
     span.end("released", failure);
     const named = { send: "send posts", receive: "receive posts", process: "process posts", settle: "settle posts" };
@@ -134,6 +134,7 @@ describe("spans", () => {
       assert.deepEqual(Object.keys(finished(name).attributes).sort(), [...attributes].sort(), name);
       assert.equal(finished(name).kind, SpanKind[kind]);
     }
+    assert.equal(finished("effect begin publish").attributes["leasehold.effect.item"], "page:7");
   });
 
   it("of claims and effects outlive an attempt that died", async () => {

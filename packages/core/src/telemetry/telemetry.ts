@@ -88,7 +88,8 @@ export interface ProcessSpan {
   readonly traceId: string | undefined;
   /** A claim; one that repeats the last makes no span. */
   claim(stage: Stage, reason: string): void;
-  effectStep(effect: string, step: string): void;
+  /** `slot`: the effect's name, or `<name>:<item>`. */
+  effectStep(slot: string, step: string): void;
   /** The span of the settle, under this one: `complete`, `abandon`, `dead-letter`. May follow `end`. */
   settle(verb: string): void;
   /** `how`: settled, released, dead_lettered, parked, cancelled, lost. The first call counts. */
