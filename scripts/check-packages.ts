@@ -6,10 +6,10 @@ import { build } from "./build.ts";
 import { runProcess } from "./run-process.ts";
 import type { WorkspacePackage } from "./workspace.ts";
 
-/** pnpm as it was started, which need not be on the path. */
+/** pnpm as it was started, which need not be on the path; fetched when something else started this. */
 function pnpm(): readonly string[] {
   const started = process.env["npm_execpath"];
-  if (!started?.includes("pnpm")) return ["pnpm"];
+  if (!started?.includes("pnpm")) return ["npx", "-y", "pnpm@12"];
   return /\.[cm]?js$/.test(started) ? ["node", started] : [started];
 }
 

@@ -16,6 +16,7 @@ const steps: readonly Step[] = [
   { name: "unused", command: ["knip"] },
   { name: "direction", command: ["node", "scripts/check-direction.ts"] },
   { name: "tree", command: ["node", "scripts/check-tree.ts"] },
+  { name: "docs", command: ["node", "scripts/generate-docs.ts", "--check"] },
   { name: "workspace", command: ["sherif", "--fail-on-warnings"] },
   { name: "packages", command: ["node", "scripts/check-packages.ts"] },
   { name: "unit", command: ["node", "scripts/unit.ts"] },
