@@ -2,13 +2,12 @@
  * Runs every suite, or those named as parameters, and closes with one summed line.
  * A suite tells its counts through the file that `LEASEHOLD_SUMMARY` names (see summary.ts).
  */
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runProcess } from "./run-process.ts";
 import { type Suite, suites } from "./suites.ts";
 import { closingLine, judge, readSummary, type Verdict } from "./summary.ts";
-import { root } from "./workspace.ts";
 
 async function runSuite(suite: Suite, summaryFile: string): Promise<Verdict> {
   console.log(`\n== ${suite.name}: ${suite.command.join(" ")}`);
@@ -34,8 +33,9 @@ if (unknown.length > 0) {
 }
 
 const selected = suites
-  .filter((suite) => names.length === 0 || names.includes(suite.name))
-  .filter((suite) => existsSync(join(root, suite.command[1] ?? ""))); // Until every suite is written.
+  // The next line goes when every suite is written.
+  .filter((suite) => process.getBuiltinModule("fs").existsSync(`${import.meta.dirname}/../${suite.command[1]}`))
+  .filter((suite) => names.length === 0 || names.includes(suite.name));
 
 const folder = mkdtempSync(join(tmpdir(), "leasehold-test-"));
 const results: { readonly name: string; readonly verdict: Verdict }[] = [];
