@@ -74,8 +74,11 @@ export function createAttempt(start: AttemptStart): Attempt {
   const cutoffAt = (): number => lease.deadlineMonotonic - Math.min(CUTOFF_MS, lease.leaseMs / 4);
   const renewDue = (): number => Math.min(lease.confirmedMonotonic + lease.leaseMs / 2, claims.flushDue());
 
-  const stateWith = (effects: Readonly<Record<string, EffectState>>): HolderState & { readonly stage: Stage } =>
-    log === lease.record.attempts ? claims.state(effects) : { ...claims.state(effects), attempts: log };
+  const stateWith = (effects: Readonly<Record<string, EffectState>>): HolderState & { readonly stage: Stage } => {
+    const claim = claims.takeUntold();
+    if (claim !== undefined) start.span.claim(claim.stage, claim.reason);
+    return log === lease.record.attempts ? claims.state(effects) : { ...claims.state(effects), attempts: log };
+  };
 
   const renew = async (): Promise<void> => {
     const leaseMs = leaseMsIn(lease.record.stage === "preflight" ? claims.stage : lease.record.stage);

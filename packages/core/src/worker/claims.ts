@@ -29,6 +29,8 @@ export interface ClaimNote {
 export interface Claims {
   /** Takes a claim of the handler. Throws `InvalidArgument` for one that is none. */
   note(request: ClaimRequest): ClaimNote;
+  /** The handler's last claim that no write has carried yet; it counts as told. */
+  takeUntold(): Pick<Claim, "stage" | "reason"> | undefined;
   /** The retry rule has let the handler run: from here on the stage is its own, from `preflight`. */
   startRun(): void;
   /** An effect claims: it replaces the handler's line while it is under way. */
@@ -56,6 +58,7 @@ export function createClaims(runtime: Runtime, task: ResolvedTask, record: TaskR
   let handlerEnd = startedMonotonic + task.budgetMs.preflight;
   const effectEnds = new Map<string, number>();
   let unwritten = false;
+  let untold: Pick<Claim, "stage" | "reason"> | undefined;
   let writtenMonotonic = Number.NEGATIVE_INFINITY;
 
   const push = (claim: Claim): void => {
@@ -89,9 +92,15 @@ export function createClaims(runtime: Runtime, task: ResolvedTask, record: TaskR
         handlerEnd = clock.monotonic() + (request.budget === undefined ? task.budgetMs[request.stage] : durationMs(request.budget, "renew.budget"));
       }
       stage = request.stage;
+      untold = { stage, reason };
       guard = request.guard;
       if (!vague) last = { ...request, reason };
       return { vague, urgent };
+    },
+    takeUntold() {
+      const told = untold;
+      untold = undefined;
+      return told;
     },
     startRun() {
       stage = "preflight";

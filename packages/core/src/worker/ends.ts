@@ -21,6 +21,8 @@ export type BrokerEnd =
 export interface Ending {
   readonly how: "settled" | "released" | "dead_lettered" | "parked" | "cancelled" | "lost";
   readonly broker: BrokerEnd;
+  /** What the attempt failed with, for its span. */
+  readonly error?: unknown;
 }
 
 export const LAPSE: Ending = { how: "lost", broker: { verb: "lapse" } };
@@ -53,7 +55,6 @@ async function writeEnd(
     state: (record) => ({ ...attempt.stateWith(record.effects), ...extra(record) }),
     call,
   });
-  if (answer.outcome === "written") attempt.span.settle(how);
   return answer.outcome === "written";
 }
 
@@ -116,7 +117,7 @@ export async function release(attempt: Attempt, options: Release): Promise<Endin
       }),
   );
   telemetry.retried(attempt.label, options.errorClass);
-  return { how: "released", broker: { verb: "abandon", delayMs: notBefore - now } };
+  return { how: "released", broker: { verb: "abandon", delayMs: notBefore - now }, error: options.error };
 }
 
 function mayGiveBack(record: TaskRecord): boolean {
@@ -146,7 +147,7 @@ export async function park(attempt: Attempt, code: string, error: unknown): Prom
     () => ({}),
     (write) => attempt.runtime.store.park({ ...write, endReason: `${code}: ${text}`, lastError: text }),
   );
-  return { how: "parked", broker: { verb: "complete" } };
+  return { how: "parked", broker: { verb: "complete" }, error };
 }
 
 export async function endCancelled(attempt: Attempt, options: { readonly uncounted?: boolean } = {}): Promise<Ending> {

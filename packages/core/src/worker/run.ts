@@ -68,7 +68,7 @@ function startHandler(attempt: Attempt, effects: Effects, input: unknown, previo
 }
 
 function createTaskContext(attempt: Attempt, effects: Effects, input: unknown, previous: TaskRecord | undefined): TaskContext<unknown> {
-  const { lease, claims, task, runtime, label, span } = attempt;
+  const { lease, claims, task, runtime, label } = attempt;
   const { record } = lease;
   return {
     id: lease.taskId,
@@ -84,7 +84,6 @@ function createTaskContext(attempt: Attempt, effects: Effects, input: unknown, p
       if (lease.signal.aborted) throw lease.signal.reason;
       lease.assertLive();
       const note = claims.note(request);
-      span.claim(request.stage, request.reason ?? "progress");
       if (note.vague) {
         runtime.telemetry.vagueClaim(label, request.stage, request.reason ?? "");
       }

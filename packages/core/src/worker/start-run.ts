@@ -109,21 +109,24 @@ export function startRun(parts: RunParts, acquired: Acquired, read: ReadDelivery
   keeper.keep(attempt.watch);
 
   const work = async (): Promise<Disposition> => {
-    runtime.telemetry.inFlight(label, 1);
+    const onHandler = (running: boolean): void => {
+      handlerRuns = running;
+      runtime.telemetry.inFlight(label, running ? 1 : -1);
+      if (!running) orphans.remove(lease);
+    };
     const run: RunResult =
-      known === undefined ? { ending: await endUnknown(attempt), handlerEnded: Promise.resolve() } : await runAttempt(attempt, read.input ?? {}, acquired.previous, (running) => {
-        handlerRuns = running;
-        if (!running) orphans.remove(lease);
-      });
+      known === undefined
+        ? { ending: await endUnknown(attempt), handlerEnded: Promise.resolve() }
+        : await runAttempt(attempt, read.input ?? {}, acquired.previous, onHandler);
     keeper.drop(attempt.watch);
     holdings.remove(holding);
     runtime.telemetry.renewals(label, lease.record.renewal_count);
-    span.end(run.ending.how);
+    span.end(run.ending.how, run.ending.error);
     const disposition = await tellBroker(parts, holding, first, run.ending);
+    if (run.ending.broker.verb !== "lapse") span.settle(run.ending.broker.verb);
     markEnded();
     if (handlerRuns) orphans.add(lease, label);
     await run.handlerEnded;
-    runtime.telemetry.inFlight(label, -1);
     return disposition;
   };
   return { done: work() };
