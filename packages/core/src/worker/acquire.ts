@@ -8,6 +8,7 @@ import type { Delivery } from "../queue/driver.ts";
 import type { Stage, TaskRecord } from "../record/record.ts";
 import { parseTraceparent } from "../telemetry/trace-context.ts";
 import { retrying } from "../util/retry.ts";
+import { within } from "../util/timeout.ts";
 import { decideRefused, isExpiredEvent, type RefusedAction } from "./decide.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -206,7 +207,8 @@ async function createFromEvent(runtime: Runtime, read: ReadDelivery, terms: Acqu
 }
 
 function patiently<T>(runtime: Runtime, terms: AcquireTerms, doing: string, call: () => Promise<T>): Promise<T> {
-  return retrying(call, {
+  const tryMs = Math.max((terms.untilMonotonic - runtime.clock.monotonic()) / 2, 50);
+  return retrying(() => within(runtime.clock, tryMs, doing, call()), {
     clock: runtime.clock,
     entropy: runtime.entropy,
     doing,

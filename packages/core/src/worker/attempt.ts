@@ -32,6 +32,8 @@ export interface Attempt {
   mayRenew(): boolean;
   /** Looks again at when the watch is due: a budget has changed. */
   rewatch(): void;
+  /** Renewing stops and an end is written at once, whatever the handler does: the process stops. */
+  giveUp(): void;
   /** Resolves when renewing has stopped and the last moment to write an end has come; the handler may still run. */
   readonly cutoff: Promise<void>;
   readonly watch: Kept;
@@ -61,6 +63,7 @@ export function createAttempt(start: AttemptStart): Attempt {
   const deadlineWall = lease.record.deadline === undefined ? Number.POSITIVE_INFINITY : parseTime(lease.record.deadline);
   let renewing = false;
   let cutoffReached = false;
+  let givenUp = false;
   let log: readonly AttemptEntry[] = lease.record.attempts;
   let reachCutoff: () => void = () => undefined;
   const cutoff = new Promise<void>((resolve) => {
@@ -70,7 +73,7 @@ export function createAttempt(start: AttemptStart): Attempt {
   const leaseMsIn = (stage: Stage): number => task.leaseMs[stage === "settled" ? "verify" : (stage satisfies ClaimStage)];
   const budgetPassed = (): boolean => clock.monotonic() >= Math.min(claims.budgetEnd(), runEnd);
   /** Past the budget neither lease is renewed. */
-  const renewalStopped = (): boolean => lease.abortReason === "no_progress" || (lease.abortReason !== undefined && budgetPassed());
+  const renewalStopped = (): boolean => givenUp || lease.abortReason === "no_progress" || (lease.abortReason !== undefined && budgetPassed());
   const cutoffAt = (): number => lease.deadlineMonotonic - Math.min(CUTOFF_MS, lease.leaseMs / 4);
   const renewDue = (): number => Math.min(lease.confirmedMonotonic + lease.leaseMs / 2, claims.flushDue());
 
@@ -147,6 +150,10 @@ export function createAttempt(start: AttemptStart): Attempt {
     renew,
     mayRenew: () => !renewalStopped() && !budgetPassed(),
     rewatch: () => start.keep(watch),
+    giveUp() {
+      givenUp = true;
+      reachCutoff();
+    },
     cutoff,
     watch,
   };

@@ -50,6 +50,9 @@ export interface Worker {
 /** The part of the stop time that is kept for abort, release and flush, ms; at most half of it. */
 const LAST_PART_MS = 5_000;
 
+/** The end of that part, for what handlers that ignore their signal still hold, ms. */
+const GIVE_UP_MS = 1_000;
+
 /** Makes a worker. Throws `InvalidArgument` for options that cannot work. */
 export function createWorker(options: WorkerOptions): Worker {
   const { runtime, tasks } = resolveWorker(options);
@@ -75,18 +78,27 @@ export function createWorker(options: WorkerOptions): Worker {
     holdings,
     settler,
     unknownTypes: createUnknownTypes(clock),
-    startRun: (acquired, read, held) =>
-      startRun({ runtime, tasks, keeper, holdings, settler, orphans, releaseTail: (head) => lanes.releaseTail(head) }, acquired, read, held),
+    startRun: (acquired, read, held, freeSlot) =>
+      startRun({ runtime, tasks, keeper, holdings, settler, orphans, releaseTail: (head) => lanes.releaseTail(head) }, acquired, read, held, freeSlot),
   });
   const underWay = new Set<Promise<unknown>>();
+  let slotsInUse = 0;
   let running = false;
 
   const takeIn = (delivery: Delivery): { readonly held: HeldDelivery; readonly done: Promise<Disposition> } => {
     const held = deliveries.hold(delivery);
-    const done = lanes.enter(held, (turn) => intake.process(turn));
-    const tracked: Promise<unknown> = done.finally(() => {
-      underWay.delete(tracked);
+    let inUse = true;
+    slotsInUse += 1;
+    const freeSlot = (): void => {
+      if (!inUse) return;
+      inUse = false;
+      slotsInUse -= 1;
       poller?.slotFreed();
+    };
+    const done = lanes.enter(held, (turn) => intake.process(turn, freeSlot));
+    const tracked: Promise<unknown> = done.finally(() => {
+      freeSlot();
+      underWay.delete(tracked);
     });
     underWay.add(tracked);
     return { held, done };
@@ -99,7 +111,7 @@ export function createWorker(options: WorkerOptions): Worker {
       runtime,
       position,
       // Settles that the broker does not take yet hold back further receives.
-      freeSlots: () => (settler.pending > settings.concurrency * 2 + 100 ? 0 : settings.concurrency - underWay.size),
+      freeSlots: () => (settler.pending > settings.concurrency * 2 + 100 ? 0 : settings.concurrency - slotsInUse),
       accept: (delivery) => void takeIn(delivery),
       giveBack(unwanted) {
         for (const delivery of [...unwanted].reverse()) {
@@ -126,6 +138,13 @@ export function createWorker(options: WorkerOptions): Worker {
     for (const holding of holdings.all()) holding.lease.abort("shutdown");
   };
 
+  /** Handlers that ignore their signal: what can be given back is, the rest runs out. */
+  const giveUpAll = async (): Promise<void> => {
+    const left = [...holdings.all()];
+    for (const holding of left) holding.giveUp();
+    await Promise.all(left.map((holding) => holding.ended));
+  };
+
   /** Handlers finish while their leases are renewed; then the rest is aborted, given back, flushed. */
   const stop = async (polling: Promise<void>): Promise<void> => {
     const lastPartMs = Math.min(LAST_PART_MS, settings.stopMs / 2);
@@ -135,7 +154,9 @@ export function createWorker(options: WorkerOptions): Worker {
     await atMost(untilLastPart(), lanes.releaseAll());
     await atMost(untilLastPart(), drained());
     abortAll();
-    await atMost(stopAt - clock.monotonic(), drained());
+    await atMost(stopAt - GIVE_UP_MS - clock.monotonic(), drained());
+    await atMost(stopAt - clock.monotonic(), giveUpAll());
+    for (const holding of holdings.all()) holding.lease.lose("shutdown");
     await atMost(Math.max(stopAt - clock.monotonic(), 1_000), settler.flush());
   };
 
@@ -153,13 +174,16 @@ export function createWorker(options: WorkerOptions): Worker {
       try {
         const polling = startPolling(stopping.signal);
         const recovering = settings.recovery ? recovery.loop(stopping.signal) : Promise.resolve();
-        const aborted = new Promise<void>((resolve) => {
-          if (stopping.signal.aborted) resolve();
-          else stopping.signal.addEventListener("abort", () => resolve(), { once: true });
+        const aborted = new Promise<undefined>((resolve) => {
+          if (stopping.signal.aborted) resolve(undefined);
+          else stopping.signal.addEventListener("abort", () => resolve(undefined), { once: true });
         });
-        await Promise.race([aborted, hung]);
-        await Promise.race([stop(polling), hung]);
+        // A hung handler ends the whole worker, in order: the others are given their time.
+        const reason = await Promise.race([aborted, hung.catch((error: unknown) => error)]);
+        stopping.abort();
+        await stop(polling);
         await recovering;
+        if (reason !== undefined) throw reason;
       } finally {
         stopping.abort();
         signal.removeEventListener("abort", onAbort);
@@ -171,13 +195,18 @@ export function createWorker(options: WorkerOptions): Worker {
     async handle(delivery, handleOptions = {}) {
       const { deadlineMs, signal } = handleOptions;
       const ended = new AbortController();
-      const { done } = takeIn(delivery);
-      const warn = deadlineMs === undefined ? undefined : clock.setTimer(deadlineMs - LAST_PART_MS - clock.now(), abortAll);
+      const { held, done } = takeIn(delivery);
+      const abortThis = (): void => {
+        for (const holding of holdings.all()) {
+          if (holding.deliveries.get(delivery.messageId) === held) holding.lease.abort("shutdown");
+        }
+      };
+      const warn = deadlineMs === undefined ? undefined : clock.setTimer(deadlineMs - LAST_PART_MS - clock.now(), abortThis);
       const result = done.then((disposition) => {
         ended.abort();
         return disposition;
       });
-      signal?.addEventListener("abort", abortAll, { once: true });
+      signal?.addEventListener("abort", abortThis, { once: true });
       try {
         // Past the deadline the runtime ends the call: the lease is left to run out, the broker brings the message again.
         const late = deadlineMs === undefined ? undefined : sleep(clock, deadlineMs - 500 - clock.now(), ended.signal).then((): Disposition => "retry");
@@ -185,12 +214,12 @@ export function createWorker(options: WorkerOptions): Worker {
       } finally {
         warn?.cancel();
         ended.abort();
-        signal?.removeEventListener("abort", abortAll);
+        signal?.removeEventListener("abort", abortThis);
       }
     },
     recoverOnce: ({ maxMs }) => recovery.pass(maxMs),
     get state() {
-      return { busy: underWay.size, leases: holdings.size, deliveries: deliveries.size, orphans: orphans.size };
+      return { busy: slotsInUse, leases: holdings.size, deliveries: deliveries.size, orphans: orphans.size };
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { LeaseholdError } from "../errors.ts";
+import { within } from "../util/timeout.ts";
 import { fromUnknown } from "../errors.ts";
 import type { Delivery } from "../queue/driver.ts";
 import type { Kept } from "./keeper.ts";
@@ -46,6 +47,9 @@ export interface Deliveries {
 
 /** The share of the broker's total ceiling at which a message is completed and the lease lives on in the record. */
 const CEILING_SHARE = 0.9;
+
+/** An extension without an answer is given up after this, ms, and tried again while there is time. */
+const EXTEND_TIMEOUT_MS = 10_000;
 
 interface Entry extends HeldDelivery {
   readonly watch: Kept;
@@ -164,7 +168,7 @@ export function createDeliveries(runtime: Runtime, keeper: { keep(item: Kept): v
     const sentWall = clock.now();
     const items = batch.map((entry) => ({ delivery: entry.delivery, leaseMs: entry.leaseMs() }));
     try {
-      const outcomes = await driver.extend(items);
+      const outcomes = await within(clock, EXTEND_TIMEOUT_MS, "extend", driver.extend(items));
       batch.forEach((entry, index) => {
         const outcome = outcomes[index];
         entry.extending = undefined;

@@ -6,6 +6,7 @@ import type { TaskRecord } from "../record/record.ts";
 import type { DeadLetterReason } from "../queue/driver.ts";
 import type { HolderOutcome, HolderState, HolderWrite, Refused } from "../store/task-store.ts";
 import type { Attempt } from "./attempt.ts";
+import { orderingKeyOf } from "./runtime.ts";
 import { recordFailed, taskReceiptOf } from "./effect-writes.ts";
 import type { Effects, OpenOutcome } from "./effects.ts";
 
@@ -96,7 +97,7 @@ export async function release(attempt: Attempt, options: Release): Promise<Endin
   const { lease, runtime } = attempt;
   const { clock, settings, store, telemetry } = runtime;
   const now = clock.now();
-  const holdMs = lease.record.ordering_key === undefined ? options.delayMs : Math.min(options.delayMs, settings.orderHoldMs);
+  const holdMs = orderingKeyOf(runtime, lease.record) === undefined ? options.delayMs : Math.min(options.delayMs, settings.orderHoldMs);
   const deadline = lease.record.deadline === undefined ? Number.POSITIVE_INFINITY : parseTime(lease.record.deadline);
   // A task that waits past its deadline has its end to come: no later than then.
   const notBefore = Math.max(Math.min(now + holdMs, deadline), now);

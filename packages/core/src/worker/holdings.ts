@@ -10,6 +10,8 @@ export interface Holding {
   readonly deliveries: Map<string, HeldDelivery>;
   /** Resolves when the lease has ended and the broker was told. */
   readonly ended: Promise<void>;
+  /** The process stops and the handler does not: the lease is ended now, or left to lapse. */
+  giveUp(): void;
   /** Gives a further delivery the terms of this lease. */
   adopt(held: HeldDelivery): void;
 }

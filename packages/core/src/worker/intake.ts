@@ -16,10 +16,10 @@ export type Disposition = "complete" | "retry";
 
 export interface Intake {
   /**
-   * Takes one delivery through to its end. Resolves when its slot is free: when the broker was told and, where a handler ran
-   * for it, that has ended. Never rejects.
+   * Takes one delivery through to its end. Resolves when the broker was told and, where a handler ran for it, that has
+   * ended. `freeSlot` is called as soon as no handler runs for it and none will. Never rejects.
    */
-  process(held: HeldDelivery): Promise<Disposition>;
+  process(held: HeldDelivery, freeSlot: () => void): Promise<Disposition>;
 }
 
 export interface IntakeParts {
@@ -29,7 +29,7 @@ export interface IntakeParts {
   readonly settler: Settler;
   readonly unknownTypes: UnknownTypes;
   /** Starts the attempt of an acquired task; see start-run.ts. */
-  readonly startRun: (acquired: Acquired, read: ReadDelivery, held: HeldDelivery) => StartedRun;
+  readonly startRun: (acquired: Acquired, read: ReadDelivery, held: HeldDelivery, freeSlot: () => void) => StartedRun;
 }
 
 /** First and longest delay after a store that could not be reached, ms. */
@@ -46,25 +46,27 @@ export function createIntake(parts: IntakeParts): Intake {
   const { runtime, tasks, holdings, settler, unknownTypes } = parts;
   const { clock, entropy, telemetry, driver } = runtime;
 
-  const process = async (held: HeldDelivery): Promise<Disposition> => {
+  const process = async (held: HeldDelivery, freeSlot: () => void): Promise<Disposition> => {
     const outcome = readDelivery(runtime, held.delivery);
     if (!outcome.ok) {
       return refuse(held, unreadableTaskId(driver.queue, held.delivery), outcome.code, outcome.text);
     }
     const { read } = outcome;
-    const started = await holdings.exclusive(read.taskId, () => start(read, held));
+    const started = await holdings.exclusive(read.taskId, () => start(read, held, freeSlot));
     if ("is" in started) {
       if (started.is === "adopted") {
+        freeSlot();
         await started.holding.ended;
         return started.holding.lease.ended ? "complete" : "retry";
       }
       return started.run.done;
     }
+    freeSlot();
     return dispose(started, read, held);
   };
 
   /** Acquires the task, or finds that it needs no run. One at a time for each task. */
-  const start = async (read: ReadDelivery, held: HeldDelivery): Promise<Started> => {
+  const start = async (read: ReadDelivery, held: HeldDelivery, freeSlot: () => void): Promise<Started> => {
     const known = tasks.get(read.event.type);
     if (known === undefined && !unknownTypes.isOverdue(read.taskId)) return { outcome: "unknown_type" };
     const holding = holdings.get(read.taskId);
@@ -74,7 +76,7 @@ export function createIntake(parts: IntakeParts): Intake {
     const result = await acquireTask(runtime, read, { leaseMs, untilMonotonic, delivery: held.delivery });
     if (result.outcome !== "acquired") return result;
     unknownTypes.forget(read.taskId);
-    return { is: "run", run: parts.startRun(result.acquired, read, held) };
+    return { is: "run", run: parts.startRun(result.acquired, read, held, freeSlot) };
   };
 
   /** Another delivery of a task that this process works on. */
@@ -185,9 +187,9 @@ export function createIntake(parts: IntakeParts): Intake {
   };
 
   return {
-    async process(held) {
+    async process(held, freeSlot) {
       try {
-        return await process(held);
+        return await process(held, freeSlot);
       } catch (error) {
         // Nothing that arrives may stop the loop: the message comes again, or is dead-lettered by the broker's own count.
         runtime.logger.error("a delivery could not be processed", { message_id: held.delivery.messageId, error: fromUnknown(error, "process").message });

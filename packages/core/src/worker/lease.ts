@@ -47,6 +47,8 @@ export interface Lease {
   readonly confirmedMonotonic: number;
   /** The length that the last confirmed write brought, ms. */
   readonly leaseMs: number;
+  /** Resolves when the lease is lost. */
+  readonly gone: Promise<void>;
   /** What is left of the holder's lease, by the stricter clock, ms. */
   remainingMs(): number;
   /** Throws `LeaseLost` when the lease is gone, now, by the clock. */
@@ -88,6 +90,11 @@ export function createLease(runtime: Runtime, start: LeaseStart): Lease {
   let turn: Promise<unknown> = Promise.resolve();
   let rejectWaiting: ((error: LeaseholdError) => void) | undefined;
 
+  let markGone: () => void = () => undefined;
+  const gone = new Promise<void>((resolve) => {
+    markGone = resolve;
+  });
+
   const confirm = (sentWall: number, sentMonotonic: number, lengthMs: number): void => {
     const heldMs = lengthMs - leaseMarginMs(lengthMs);
     leaseMs = lengthMs;
@@ -117,6 +124,7 @@ export function createLease(runtime: Runtime, start: LeaseStart): Lease {
     if (abortReason === undefined) abort(reason);
     else start.onAbort(reason, true);
     rejectWaiting?.(lostError());
+    markGone();
   };
 
   const assertLive = (): void => {
@@ -197,6 +205,7 @@ export function createLease(runtime: Runtime, start: LeaseStart): Lease {
     get leaseMs() {
       return leaseMs;
     },
+    gone,
     remainingMs,
     assertLive,
     write(write) {

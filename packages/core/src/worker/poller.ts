@@ -2,6 +2,7 @@ import { sleep } from "../clock.ts";
 import { fromUnknown } from "../errors.ts";
 import type { Delivery } from "../queue/driver.ts";
 import { backoffMs } from "../util/retry.ts";
+import { within } from "../util/timeout.ts";
 import type { QueuePosition } from "./queue-position.ts";
 import { brokerLeaseMs, type Runtime } from "./runtime.ts";
 
@@ -24,6 +25,8 @@ export interface PollerParts {
 
 /** The longest poll, ms: what SQS allows. */
 const WAIT_MS = 20_000;
+/** A receive without an answer is given up this long after its wait, ms; what it may have leased comes back. */
+const RECEIVE_GRACE_MS = 30_000;
 /** Free slots worth a poll; fewer wait for more, at most {@link GATHER_MS}. */
 const WORTH_A_POLL = 10;
 const GATHER_MS = 20;
@@ -66,12 +69,13 @@ export function createPoller(parts: PollerParts): Poller {
   /** False: an empty answer that came at once. */
   const poll = async (signal: AbortSignal): Promise<boolean> => {
     const startedMonotonic = clock.monotonic();
-    const deliveries = await driver.receive({
+    const call = driver.receive({
       max: Math.min(freeSlots(), driver.capabilities.maxBatch),
       waitMs: WAIT_MS,
       leaseMs: brokerLeaseMs(runtime, settings.receiveLeaseMs),
       signal,
     });
+    const deliveries = await within(clock, WAIT_MS + RECEIVE_GRACE_MS, "receive", call);
     if (signal.aborted) {
       parts.giveBack(deliveries);
       return true;

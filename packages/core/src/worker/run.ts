@@ -4,6 +4,7 @@ import { fromUnknown, isLeaseholdError, ParkError, RetryableError, verdictOf } f
 import { countOpen } from "../record/stage.ts";
 import type { Receipt, TaskRecord } from "../record/record.ts";
 import type { ClaimRequest, EffectDefinition, PreviousAttempt, TaskContext } from "../task/define.ts";
+import { errorTypeOf } from "../telemetry/error-type.ts";
 import type { Attempt } from "./attempt.ts";
 import { createEffects, type Effects } from "./effects.ts";
 import { deadLetter, endAfterReadback, endCancelled, type Ending, LAPSE, park, release, retryDelayMs, settle, textOf } from "./ends.ts";
@@ -31,6 +32,7 @@ export async function runAttempt(
   previous: TaskRecord | undefined,
   onHandler: (running: boolean) => void,
 ): Promise<RunResult> {
+  const { lease } = attempt;
   let handlerEnded: Promise<void> = Promise.resolve();
   const work = async (): Promise<Ending> => {
     const effects = createEffects(attempt);
@@ -38,21 +40,25 @@ export async function runAttempt(
     if (!prepared.run) return prepared.ending;
     const handler = startHandler(attempt, effects, prepared.input, previous);
     onHandler(true);
-    handlerEnded = handler.then(() => onHandler(false));
-    const outcome = await Promise.race([handler, attempt.cutoff.then((): Outcome => ({ is: "cutoff" }))]);
+    // A handler has ended when its effects have, awaited or not.
+    const finished = handler.then(() => effects.idle());
+    handlerEnded = finished.then(() => onHandler(false));
+    const stopped = Promise.race([attempt.cutoff, lease.gone]).then((): Outcome => ({ is: "cutoff" }));
+    const outcome = await Promise.race([finished.then(() => handler), stopped]);
     return conclude(attempt, effects, outcome);
   };
-  try {
-    return { ending: await work(), handlerEnded };
-  } catch (error) {
+  const ending = work().catch((error: unknown): Ending => {
     if (!isLeaseholdError(error, "LeaseLost")) {
       attempt.runtime.logger.error("an attempt could not be ended; its lease runs out", {
-        task_id: attempt.lease.taskId,
+        task_id: lease.taskId,
         error: fromUnknown(error, "attempt").message,
       });
     }
-    return { ending: LAPSE, handlerEnded };
-  }
+    return LAPSE;
+  });
+  // What hangs (a readback that ignores its signal) holds the slot, never the task: that is over when the lease is.
+  const first = await Promise.race([ending, lease.gone.then(() => LAPSE)]);
+  return { ending: first, handlerEnded: ending.then(() => handlerEnded) };
 }
 
 function startHandler(attempt: Attempt, effects: Effects, input: unknown, previous: TaskRecord | undefined): Promise<Outcome> {
@@ -80,7 +86,7 @@ function createTaskContext(attempt: Attempt, effects: Effects, input: unknown, p
     idempotencyKey: record.idempotency_key,
     signal: lease.signal,
     previous: previousAttempt(previous, record),
-    async renew(request: ClaimRequest) {
+    renew: handled(async (request: ClaimRequest) => {
       if (lease.signal.aborted) throw lease.signal.reason;
       lease.assertLive();
       const note = claims.note(request);
@@ -89,10 +95,19 @@ function createTaskContext(attempt: Attempt, effects: Effects, input: unknown, p
       }
       attempt.rewatch();
       if (note.urgent) await attempt.renew();
-    },
-    effect(definition, effectInput, options) {
-      return effects.run(definition as EffectDefinition, effectInput, options?.item);
-    },
+    }),
+    effect: handled((definition: EffectDefinition, effectInput: unknown, options?: { readonly item?: string }) =>
+      effects.run(definition, effectInput, options?.item),
+    ) as TaskContext<unknown>["effect"],
+  };
+}
+
+/** A promise that the handler lets be must not end the process when it rejects (JS-06). */
+function handled<A extends unknown[], T>(call: (...args: A) => Promise<T>): (...args: A) => Promise<T> {
+  return (...args) => {
+    const promise = call(...args);
+    promise.catch(() => undefined);
+    return promise;
   };
 }
 
@@ -114,7 +129,6 @@ function previousAttempt(previous: TaskRecord | undefined, record: TaskRecord): 
 /** The end that the design's tables name for how the handler came out. */
 async function conclude(attempt: Attempt, effects: Effects, outcome: Outcome): Promise<Ending> {
   const { lease } = attempt;
-  if (outcome.is !== "cutoff") await effects.idle();
   if (lease.lost) return LAPSE;
   lease.assertLive();
   const open = countOpen(lease.record.effects) > 0;
@@ -182,7 +196,7 @@ async function concludeThrown(attempt: Attempt, effects: Effects, error: unknown
   return release(attempt, {
     delayMs: Number.isFinite(retryAfterMs) ? Math.max(retryAfterMs as number, 0) : retryDelayMs(attempt),
     error,
-    errorClass: verdict ?? "unknown",
+    errorClass: verdict ?? errorTypeOf(error),
   });
 }
 

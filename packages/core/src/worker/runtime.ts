@@ -2,6 +2,7 @@ import type { PayloadStore } from "../client/payload-store.ts";
 import type { Clock } from "../clock.ts";
 import type { Entropy } from "../entropy.ts";
 import type { QueueDriver } from "../queue/driver.ts";
+import type { TaskRecord } from "../record/record.ts";
 import type { TaskStore } from "../store/task-store.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { TaskLabel, Telemetry } from "../telemetry/telemetry.ts";
@@ -50,6 +51,11 @@ export function brokerLeaseMs(runtime: Runtime, leaseMs: number): number {
 /** What a holder leaves unused at the end of its lease: max(1 s, 5 %), at most a quarter. */
 export function leaseMarginMs(leaseMs: number): number {
   return Math.min(Math.max(1_000, leaseMs * 0.05), leaseMs / 4);
+}
+
+/** The ordering key of a task, where the queue keeps an order; elsewhere it is only a word in the record. */
+export function orderingKeyOf(runtime: Runtime, record: Pick<TaskRecord, "ordering_key">): string | undefined {
+  return runtime.driver.capabilities.ordering ? record.ordering_key : undefined;
 }
 
 /** The label of a task type on this worker's queue. */

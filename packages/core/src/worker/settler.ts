@@ -4,6 +4,7 @@ import { fromUnknown, isTransient } from "../errors.ts";
 import type { DeadLetterReason, Outcome, SettleItem } from "../queue/driver.ts";
 import { copyId } from "../envelope/ids.ts";
 import { backoffMs } from "../util/retry.ts";
+import { within } from "../util/timeout.ts";
 import type { HeldDelivery } from "./deliveries.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -25,6 +26,8 @@ export interface Settler {
 
 /** How long a batch waits to be full, ms. */
 const LINGER_MS = 20;
+/** A settle without an answer is given up after this, ms. */
+const SETTLE_TIMEOUT_MS = 30_000;
 /** Tries of one settle. */
 const MAX_TRIES = 4;
 
@@ -70,7 +73,7 @@ export function createSettler(runtime: Runtime): Settler {
   const sendBatch = async (batch: readonly Waiting[]): Promise<void> => {
     let outcomes: readonly Outcome[];
     try {
-      outcomes = await driver.settle(batch.map((entry) => entry.item));
+      outcomes = await within(clock, SETTLE_TIMEOUT_MS, "settle", driver.settle(batch.map((entry) => entry.item)));
     } catch (error) {
       const failure = fromUnknown(error, "settle");
       outcomes = batch.map(() => ({ status: "failed", code: failure.code, error: failure }));
@@ -105,6 +108,8 @@ export function createSettler(runtime: Runtime): Settler {
     async settle(held, taskId, end, options = {}) {
       if (!(await held.claimSettle())) return;
       if (end.verb === "abandon" && held.pastDeadline()) return;
+      // A push runtime settles by what the handler returns.
+      if (driver.capabilities.settle === "return" && end.verb !== "dead-letter") return;
       const done = new Promise<void>((resolve) => {
         waiting.push({ held, item: itemOf(held, taskId, end), resolve, tries: 0 });
       });

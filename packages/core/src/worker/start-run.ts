@@ -15,7 +15,7 @@ import { createLease } from "./lease.ts";
 import type { Orphans } from "./orphans.ts";
 import { sendRing } from "./ring.ts";
 import { runAttempt, type RunResult } from "./run.ts";
-import { brokerLeaseMs, labelOf, type Runtime } from "./runtime.ts";
+import { brokerLeaseMs, labelOf, orderingKeyOf, type Runtime } from "./runtime.ts";
 import type { Settler } from "./settler.ts";
 import { unknownTask } from "./unknown-types.ts";
 
@@ -37,7 +37,7 @@ export interface RunParts {
 }
 
 /** Puts an acquired task to work: lease, claims, watch, deliveries; then the end, first in the record, then at the broker. */
-export function startRun(parts: RunParts, acquired: Acquired, read: ReadDelivery, first: HeldDelivery): StartedRun {
+export function startRun(parts: RunParts, acquired: Acquired, read: ReadDelivery, first: HeldDelivery, freeSlot: () => void): StartedRun {
   const { runtime, keeper, holdings, orphans } = parts;
   const known = parts.tasks.get(acquired.record.task_type);
   const task = known ?? unknownTask(acquired.record.task_type);
@@ -56,7 +56,6 @@ export function startRun(parts: RunParts, acquired: Acquired, read: ReadDelivery
       runtime.telemetry.leaseLost(label, reason);
       keeper.keep(attempt.watch);
       if (!lost) return;
-      if (handlerRuns) orphans.add(attempt.lease, label);
       for (const held of holding.deliveries.values()) held.letGo();
       holdings.remove(holding);
     },
@@ -90,7 +89,8 @@ export function startRun(parts: RunParts, acquired: Acquired, read: ReadDelivery
   const holding: Holding = {
     taskId: lease.taskId,
     lease,
-    orderingKey: acquired.record.ordering_key,
+    orderingKey: orderingKeyOf(runtime, acquired.record),
+    giveUp: () => attempt.giveUp(),
     deliveries: new Map(),
     ended: new Promise((resolve) => {
       markEnded = resolve;
@@ -122,10 +122,12 @@ export function startRun(parts: RunParts, acquired: Acquired, read: ReadDelivery
     holdings.remove(holding);
     runtime.telemetry.renewals(label, lease.record.renewal_count);
     span.end(run.ending.how, run.ending.error);
+    // The handler may run on without its lease: the slot is its own until it ends, the broker is told now.
+    if (handlerRuns) orphans.add(lease, label);
+    void run.handlerEnded.then(freeSlot);
     const disposition = await tellBroker(parts, holding, first, run.ending);
     if (run.ending.broker.verb !== "lapse") span.settle(run.ending.broker.verb);
     markEnded();
-    if (handlerRuns) orphans.add(lease, label);
     await run.handlerEnded;
     return disposition;
   };
