@@ -1,0 +1,89 @@
+import { LeaseholdError } from "../errors.ts";
+import type { OutgoingMessage, ReceiveOptions } from "../queue/driver.ts";
+import { byteLength } from "../util/json.ts";
+import type { QueueSettings } from "./settings.ts";
+
+/** Printable ASCII: what every broker takes as an id or an ordering key. */
+const PRINTABLE_ASCII = /^[\x21-\x7e]{1,128}$/;
+const MAX_ATTRIBUTES = 10;
+/** UTF-8 needs at most this many bytes for one unit of a string's length. */
+const MAX_BYTES_PER_UNIT = 3;
+
+/** Why this message cannot be sent to a queue of these settings; `undefined`: it can. */
+export function refusedMessage(message: OutgoingMessage, settings: QueueSettings): LeaseholdError | undefined {
+  const { id, body, attributes = {}, delayMs = 0, orderingKey } = message;
+  const values = Object.entries(attributes);
+  const empty = values.find(([, value]) => value === "");
+  if (!PRINTABLE_ASCII.test(id)) return invalid("id", "1 to 128 characters of printable ASCII", id);
+  if (body === "") return invalid("body", "text that is not empty", body);
+  if (values.length > MAX_ATTRIBUTES) return invalid("attributes", `at most ${MAX_ATTRIBUTES}`, values.length);
+  if (empty !== undefined) return invalid(`attributes.${empty[0]}`, "text that is not empty", "");
+  if (delayMs > 0 && settings.maxSendDelayMs === 0)
+    return unsupported("delayMs: this queue delays no message: leave it out");
+  if (!(delayMs >= 0 && delayMs <= settings.maxSendDelayMs)) {
+    return invalid("delayMs", `0 to ${settings.maxSendDelayMs} ms`, delayMs);
+  }
+  if (orderingKey !== undefined) {
+    if (!settings.ordering) return unsupported("orderingKey: this queue keeps no order: leave it out");
+    if (!PRINTABLE_ASCII.test(orderingKey)) {
+      return invalid("orderingKey", "1 to 128 characters of printable ASCII", orderingKey);
+    }
+    if (delayMs > 0)
+      return unsupported("delayMs: a message with an ordering key cannot be delayed: leave one of them out");
+  }
+  return tooLarge(body, values, settings.maxMessageBytes);
+}
+
+function tooLarge(
+  body: string,
+  attributes: readonly (readonly [string, string])[],
+  maxBytes: number,
+): LeaseholdError | undefined {
+  if (attributes.length === 0 && body.length * MAX_BYTES_PER_UNIT <= maxBytes) return undefined;
+  const bytes = attributes.reduce((sum, [name, value]) => sum + byteLength(name) + byteLength(value), byteLength(body));
+  if (bytes <= maxBytes) return undefined;
+  return new LeaseholdError("PayloadTooLarge", `body and attributes: ${bytes} bytes, at most ${maxBytes} fit`, {
+    details: { bytes, maxBytes },
+  });
+}
+
+/** Throws `InvalidArgument` for a receive that this queue cannot make. */
+export function checkReceive(options: ReceiveOptions, settings: QueueSettings): void {
+  const { max, waitMs, leaseMs } = options;
+  if (!(Number.isInteger(max) && max >= 1 && max <= settings.maxBatch))
+    throw invalid("max", `1 to ${settings.maxBatch}`, max);
+  if (!(waitMs >= 0)) throw invalid("waitMs", "ms from 0 up", waitMs);
+  if (settings.fixedLeaseMs === undefined) {
+    const refused = refusedLease(leaseMs, settings);
+    if (refused !== undefined) throw refused;
+  }
+}
+
+/** Why no lease can be this long; `undefined`: one can. */
+export function refusedLease(leaseMs: number, settings: QueueSettings): LeaseholdError | undefined {
+  if (leaseMs > 0 && leaseMs <= settings.maxLeaseMs) return undefined;
+  return invalid("leaseMs", `more than 0 and at most ${settings.maxLeaseMs} ms`, leaseMs);
+}
+
+/** Why nothing can be given back for this long; `undefined`: it can. */
+export function refusedDelay(delayMs: number, settings: QueueSettings): LeaseholdError | undefined {
+  if (delayMs >= 0 && delayMs <= settings.maxAbandonDelayMs) return undefined;
+  if (delayMs > 0 && settings.maxAbandonDelayMs === 0)
+    return unsupported("delayMs: this queue gives back at once: use 0");
+  return invalid("delayMs", `0 to ${settings.maxAbandonDelayMs} ms`, delayMs);
+}
+
+/** Throws `InvalidArgument` for a batch that is too long. */
+export function checkBatch(items: readonly unknown[], settings: QueueSettings): void {
+  if (items.length > settings.maxBatch)
+    throw invalid("items", `at most ${settings.maxBatch} in one call`, items.length);
+}
+
+export function invalid(field: string, expected: string, got: string | number): LeaseholdError {
+  const shown = typeof got === "string" ? JSON.stringify(got.slice(0, 40)) : String(got);
+  return new LeaseholdError("InvalidArgument", `${field}: expected ${expected}; got ${shown}`);
+}
+
+function unsupported(text: string): LeaseholdError {
+  return new LeaseholdError("Unsupported", text);
+}
