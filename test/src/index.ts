@@ -1,0 +1,22 @@
+/** The conformance suite: what an adapter's author needs to run it on a target of their own. */
+export { queueSuites } from "./queue/all.ts";
+export type {
+  Ability,
+  BrokerAct,
+  FaultyVerb,
+  OpenQueue,
+  QueueFault,
+  QueueHarness,
+  QueueWishes,
+} from "./queue/harness.ts";
+export type { Case, Harness, Need, Suite } from "./suite/case.ts";
+export { linesOf, problemsOf, summaryOf, type Totals, totalsOf } from "./suite/report.ts";
+export {
+  type CaseResult,
+  type HarnessSource,
+  type Part,
+  part,
+  type RunOptions,
+  runTarget,
+  type Target,
+} from "./suite/run.ts";

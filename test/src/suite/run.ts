@@ -1,0 +1,133 @@
+import type { Case, Harness, Suite } from "./case.ts";
+
+/** What became of one case on one target. */
+export interface CaseResult {
+  readonly target: string;
+  /** `queue`, `store`, `lifecycle`. */
+  readonly part: string;
+  readonly subject: string;
+  readonly name: string;
+  readonly status: "passed" | "failed" | "skipped";
+  /** Why it was skipped, or how it failed. */
+  readonly reason?: string;
+  readonly durationMs: number;
+}
+
+export interface RunOptions {
+  /** Only cases with this text in `<part> / <subject> / <name>`. */
+  readonly only?: string;
+  /** Real time after which a case has failed, ms. Generous: it ends hangs and judges no speed. Default 60 s. */
+  readonly watchdogMs?: number;
+  /** Called as results come in. */
+  readonly onResult?: (result: CaseResult) => void;
+}
+
+/** One target: a driver or a store in one environment, and the suites that it has to pass. */
+export interface Target {
+  /** `memory`, or `memory/<variant>`. */
+  readonly name: string;
+  readonly parts: readonly Part[];
+}
+
+/** The suites of one part of the contract, with the harness that a target has for them. */
+export interface Part {
+  readonly name: string;
+  run(target: string, options: RunOptions): Promise<readonly CaseResult[]>;
+}
+
+/** How a target makes the harness of a part. */
+export interface HarnessSource<H extends Harness> {
+  open(): Promise<H>;
+  /** Cases that share one harness: each has its own (`case`, the default), or those of one suite have one together. */
+  readonly per?: "case" | "suite";
+}
+
+const DEFAULT_WATCHDOG_MS = 60_000;
+
+/** Binds suites to the harness of a target. */
+export function part<H extends Harness>(name: string, suites: readonly Suite<H>[], source: HarnessSource<H>): Part {
+  return {
+    name,
+    async run(target, options) {
+      const results: CaseResult[] = [];
+      for (const suite of suites) {
+        const label = (one: Case<H>): string => `${name} / ${suite.subject} / ${one.name}`;
+        const cases = suite.cases.filter((one) => options.only === undefined || label(one).includes(options.only));
+        const groups = source.per === "suite" ? [cases] : cases.map((one) => [one]);
+        for (const group of groups) {
+          for (const outcome of await runGroup(group, source, options.watchdogMs ?? DEFAULT_WATCHDOG_MS)) {
+            const result = { target, part: name, subject: suite.subject, ...outcome };
+            results.push(result);
+            options.onResult?.(result);
+          }
+        }
+      }
+      return results;
+    },
+  };
+}
+
+type GroupResult = Pick<CaseResult, "name" | "status" | "reason" | "durationMs">;
+
+/** Runs cases on one harness. What the harness finds wrong when it is closed (a timer left behind) counts against the last one. */
+async function runGroup<H extends Harness>(
+  cases: readonly Case<H>[],
+  source: HarnessSource<H>,
+  watchdogMs: number,
+): Promise<readonly GroupResult[]> {
+  if (cases.length === 0) return [];
+  let harness: H;
+  try {
+    harness = await within(watchdogMs, "opening the harness", source.open());
+  } catch (error) {
+    return cases.map(({ name }) => ({ name, status: "failed", reason: describe(error), durationMs: 0 }));
+  }
+  const results: GroupResult[] = [];
+  for (const one of cases) results.push(await runCase(one, harness, watchdogMs));
+  try {
+    await within(watchdogMs, "closing the harness", harness.close());
+  } catch (error) {
+    const last = results.pop() as GroupResult;
+    const reason = [last.status === "failed" ? last.reason : undefined, `after the case: ${describe(error)}`];
+    results.push({ ...last, status: "failed", reason: reason.filter((text) => text !== undefined).join("\n") });
+  }
+  return results;
+}
+
+async function runCase<H extends Harness>(one: Case<H>, harness: H, watchdogMs: number): Promise<GroupResult> {
+  const { name, needs = [] } = one;
+  const missing = needs.filter((need) => !harness.has.has(need));
+  const reason = missing.length > 0 ? `the target lacks: ${missing.join(", ")}` : one.unless?.(harness);
+  if (reason !== undefined) return { name, status: "skipped", reason, durationMs: 0 };
+  const startedMs = performance.now();
+  const elapsedMs = (): number => Math.round(performance.now() - startedMs);
+  try {
+    await within(watchdogMs, "the case", one.run(harness));
+    return { name, status: "passed", durationMs: elapsedMs() };
+  } catch (error) {
+    return { name, status: "failed", reason: describe(error), durationMs: elapsedMs() };
+  }
+}
+
+function within<T>(watchdogMs: number, what: string, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const watchdog = setTimeout(() => {
+      reject(new Error(`${what} has not ended within ${watchdogMs} ms of real time`));
+    }, watchdogMs);
+    work.then(resolve, reject).finally(() => clearTimeout(watchdog));
+  });
+}
+
+/** The message, and the line of the case where it came from. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const place = /\(?(?:file:\/\/)?\S*?([^/\s]+\.(?:cases|test)\.ts:\d+)/.exec(error.stack ?? "")?.[1];
+  return place === undefined ? error.message : `${error.message} (${place})`;
+}
+
+/** Runs one target. */
+export async function runTarget(target: Target, options: RunOptions = {}): Promise<readonly CaseResult[]> {
+  const results: CaseResult[] = [];
+  for (const one of target.parts) results.push(...(await one.run(target.name, options)));
+  return results;
+}

@@ -1,0 +1,5 @@
+import type { Target } from "../suite/run.ts";
+import { memoryTargets } from "./memory.ts";
+
+/** Everything that `conformance` can run, in this order. */
+export const targets: readonly Target[] = [...memoryTargets];
