@@ -167,7 +167,7 @@ export const taskRecordSchema = z.looseObject({
   resolution: resolutionSchema.optional(),
   /** Set by `resume(commit-again)` to the fence it read: allows one begin of `resolution.effect`, which removes it. */
   allow_commit: count.optional(),
-  /** The last fence whose expiry was counted. */
+  /** Set by the recovery loop: the lapsed fence whose expiry it counted; the acquire that ends that fence does not count it again. */
   expiry_counted: count.optional(),
   /** Set at settle: the receipt of the task. */
   settlement_receipt: receiptSchema.optional(),

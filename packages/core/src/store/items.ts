@@ -25,7 +25,11 @@ export type FieldPath = string | readonly [string, ...string[]];
 export type Condition =
   | { readonly exists: FieldPath }
   | { readonly absent: FieldPath }
-  | { readonly field: FieldPath; readonly is: "=" | "<>" | "<" | "<=" | ">" | ">="; readonly value: string | number | boolean }
+  | {
+      readonly field: FieldPath;
+      readonly is: "=" | "<>" | "<" | "<=" | ">" | ">=";
+      readonly value: string | number | boolean;
+    }
   | { readonly all: readonly Condition[] }
   | { readonly any: readonly Condition[] };
 

@@ -1,4 +1,13 @@
-import type { AttemptEntry, Claim, EffectState, Receipt, Resolution, Stage, Status, TaskRecord } from "../record/record.ts";
+import type {
+  AttemptEntry,
+  Claim,
+  EffectState,
+  Receipt,
+  Resolution,
+  Stage,
+  Status,
+  TaskRecord,
+} from "../record/record.ts";
 
 /**
  * The contract of the task store. Ownership is decided here and only here, by conditional single-item writes.
@@ -16,11 +25,13 @@ export interface TaskStore {
   /** Writes claims and stage, and a full new lease. */
   renew(write: HolderWrite & { readonly leaseMs: number }): Promise<HolderOutcome>;
   /**
-   * Writes the intent of an effect, stage `commit` and a full new lease, before anything is sent. Refused when the guard is
-   * `none`, the effect was begun before (`started`, `committed` or `verified`), and no `allow_commit` for it is in the record; a begin under
-   * `allow_commit` removes it. `effects` and `open_effects` in `state` already hold the new intent.
+   * Writes the intent of an effect, stage `commit` and a full new lease, before anything is sent. Refused when the effect has
+   * its receipt, and when its guard is `none`, it was begun before (`started`, `committed`) and no `allow_commit` for it is in the
+   * record; a begin under `allow_commit` removes it. `effects` and `open_effects` in `state` already hold the new intent.
    */
-  beginEffect(write: HolderWrite & { readonly leaseMs: number; readonly effect: string }): Promise<HolderOutcome | Refused>;
+  beginEffect(
+    write: HolderWrite & { readonly leaseMs: number; readonly effect: string },
+  ): Promise<HolderOutcome | Refused>;
   /** The system answered: the effect is `committed`, its external id kept. Renews the lease. */
   recordCommitted(write: HolderWrite & { readonly leaseMs: number; readonly effect: string }): Promise<HolderOutcome>;
   /** The effect is certainly not there: `failed`. Renews the lease. */
@@ -39,11 +50,20 @@ export interface TaskStore {
   /** The holder ends its own task as cancelled, as `cancel_requested_at` asked. */
   endCancelled(write: HolderWrite & EndFields): Promise<HolderOutcome>;
 
-  /** From outside: leaves `parked`. */
+  /** From outside: leaves `parked`; attempt 0. `InvalidArgument` when the decision is about an effect and does not say which. */
   resume(request: ResumeRequest): Promise<OutsideOutcome>;
   /** From outside: leaves `dead_lettered`, `parked` or `cancelled`; attempt 0, effects stay. */
-  reopen(request: OutsideRequest & { readonly deadline?: number; /** Only under this fence (a redrive by hand). */ readonly fence?: number }): Promise<OutsideOutcome>;
-  /** From outside: a waiting or parked task ends at once; a leased one is asked through `cancel_requested_at`. */
+  reopen(
+    request: OutsideRequest & {
+      readonly deadline?: number;
+      /** Only under this fence (a redrive by hand). */
+      readonly fence?: number;
+    },
+  ): Promise<OutsideOutcome>;
+  /**
+   * From outside: a waiting or parked task ends at once; a leased one is asked through `cancel_requested_at`, and so is a waiting
+   * one with an open effect, which a worker must read back first: then ring it.
+   */
   cancel(request: OutsideRequest & { readonly reason: string }): Promise<OutsideOutcome>;
 
   /** A consistent read. Throws `Unknown` naming the field when the record does not parse. */
@@ -260,8 +280,11 @@ export interface ClaimKeyRequest {
   readonly retentionMs: number;
 }
 export type ClaimKeyOutcome =
-  /** `fresh`: nobody owned it before this call (a retry after a lost answer is not fresh). */
-  | { readonly outcome: "claimed"; readonly fresh: boolean }
+  | {
+      readonly outcome: "claimed";
+      /** Nobody owned it before this call (a retry after a lost answer is not fresh). */
+      readonly fresh: boolean;
+    }
   | { readonly outcome: "held"; readonly owner: KeyOwner };
 
 /** Partitions of the check index, for waiting and for leased tasks each. */
