@@ -92,22 +92,23 @@ test("a package that is not installed is named, with the command that installs i
 
 test("a package of the program is found although core cannot see it", async (context) => {
   const folder = await mkdtemp(join(tmpdir(), "leasehold-open-"));
+  const scope = "@leasehold";
   const program = process.argv[1];
   context.after(async () => {
     if (program !== undefined) process.argv[1] = program;
     await rm(folder, { recursive: true });
   });
   const install = async (scheme: string, source: string): Promise<void> => {
-    const path = join(folder, "node_modules", "@leasehold", scheme);
+    const path = join(folder, "node_modules", scope, scheme);
     await mkdir(path, { recursive: true });
     await writeFile(
       join(path, "package.json"),
-      JSON.stringify({ name: `@leasehold/${scheme}`, type: "module", exports: "./index.js" }),
+      JSON.stringify({ name: `${scope}/${scheme}`, type: "module", exports: "./index.js" }),
     );
     await writeFile(join(path, "index.js"), source);
   };
   await install("fakequeue", "export const openQueue = (url, options) => ({ url, options });");
-  await install("needy", 'import "@leasehold/not-there"; export const openQueue = 1;');
+  await install("needy", `import "${scope}/not-there"; export const openQueue = 1;`);
   await install("broken", "throw new Error('broken inside');");
   process.argv[1] = join(folder, "program.js");
 
