@@ -31,6 +31,7 @@ test("what users can import", async () => {
     "ParkError",
     "PermanentError",
     "RetryableError",
+    "abortReasonOf",
     "createClient",
     "createTelemetry",
     "createWorker",

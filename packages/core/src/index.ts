@@ -47,6 +47,7 @@ export type {
   TaskRecord,
 } from "./record/record.ts";
 export type { Page, PageRequest, TaskStore } from "./store/task-store.ts";
+export { abortReasonOf } from "./task/abort.ts";
 export type {
   AbortReason,
   AnyEffect,
