@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { defineTask, type Receipt, type TaskContext, type TaskDefinition, type TaskRecord } from "@leasehold/core";
+import { z } from "zod";
+import type { Ability, LifecycleHarness, PlayedClient, PlayedProcess, World } from "./harness.ts";
+
+export const INPUT = z.object({ n: z.number() });
+type InputSchema = typeof INPUT;
+export type TestTask = TaskDefinition<InputSchema, unknown>;
+export type Context = TaskContext<z.output<InputSchema>>;
+
+/** A task type with the lease and the back-off of the target. */
+export function taskOf(world: World, definition: Partial<TestTask> & Pick<TestTask, "run">): TestTask {
+  const { leaseMs, backoff } = world.timing;
+  return defineTask({ type: "publish_post", input: INPUT, lease: leaseMs, backoff, ...definition });
+}
+
+/** Enqueues one, and answers its id. */
+export async function enqueue(
+  world: World,
+  client: PlayedClient,
+  task: TestTask,
+  options: Parameters<PlayedClient["client"]["enqueue"]>[2] = {},
+): Promise<string> {
+  const { task: record } = await world.until(client.client.enqueue(task, { n: 1 }, { key: "one", ...options }));
+  return record.task_id;
+}
+
+/** What a record says, in the shape that cases state it. */
+export interface Facts {
+  readonly status: TaskRecord["status"];
+  readonly stage: TaskRecord["stage"];
+  readonly attempt: number;
+  readonly attempts_total: number;
+  readonly fence: number;
+  /** State by effect. */
+  readonly effects: Readonly<Record<string, string>>;
+  /** External id by effect. */
+  readonly receipts: Readonly<Record<string, string>>;
+  readonly open: number;
+  /** Code of the end reason. */
+  readonly code: string | undefined;
+  /** External system and id of the task's receipt. */
+  readonly receipt: readonly [system: string, id: string] | undefined;
+  /** Stage and reason of the last claims. */
+  readonly claims: readonly (readonly [stage: string, reason: string])[];
+  /** How the attempts ended, with the stage where they stopped. */
+  readonly log: readonly (readonly [how: string, stage: string])[];
+}
+
+export function factsOf(record: TaskRecord): Facts {
+  const {
+    status,
+    stage,
+    attempt,
+    attempts_total,
+    fence,
+    open_effects,
+    end_reason,
+    settlement_receipt: receipt,
+  } = record;
+  const effects = Object.entries(record.effects);
+  return {
+    status,
+    stage,
+    attempt,
+    attempts_total,
+    fence,
+    effects: Object.fromEntries(effects.map(([slot, effect]) => [slot, effect.state])),
+    receipts: Object.fromEntries(
+      effects.flatMap(([slot, effect]) => (effect.receipt === undefined ? [] : [[slot, effect.receipt.external_id]])),
+    ),
+    open: open_effects,
+    code: end_reason?.split(":")[0],
+    receipt: receipt === undefined ? undefined : [receipt.external_system, receipt.external_id],
+    claims: record.last_claims.map((claim) => [claim.stage, claim.reason]),
+    log: record.attempts.map((entry) => [entry.how, entry.stage]),
+  };
+}
+
+/** The record says exactly this, as far as this goes. */
+export function expectFacts(record: TaskRecord, expected: Partial<Facts>): void {
+  const facts: Record<string, unknown> = {};
+  for (const name of Object.keys(expected)) facts[name] = factsOf(record)[name as keyof Facts];
+  assert.deepEqual(facts, expected);
+}
+
+/** What a task that made its one effect looks like at its end. */
+export const SETTLED: Partial<Facts> = {
+  status: "settled",
+  stage: "settled",
+  effects: { publish: "verified" },
+  receipts: { publish: "thing-1" },
+  receipt: ["blog", "thing-1"],
+  open: 0,
+};
+
+/** The queue keeps nothing of anybody. */
+export async function expectQueueEmpty(world: World): Promise<void> {
+  await world.until(async () => {
+    const { visible, leased, delayed } = await world.broker.counts();
+    return visible + leased + delayed === 0;
+  });
+}
+
+/** Calls of a process by name, `queue.receive` left out: how many polls there are says nothing. */
+export function countsOf(process: PlayedProcess, since = 0): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { name, operation } of process.calls.slice(since)) {
+    if (name === "queue.receive" || name === "queue.countVisible" || name === "store.dueForCheck") continue;
+    const label = operation === undefined ? name : `${name} ${operation}`;
+    counts[label] = (counts[label] ?? 0) + 1;
+  }
+  return counts;
+}
+
+/** A promise that a handler awaits until the case lets it go on. */
+export interface Gate {
+  readonly open: () => void;
+  readonly passed: Promise<void>;
+  /** Somebody waits at it, or has passed. */
+  readonly reached: () => boolean;
+  wait(): Promise<void>;
+}
+export function gate(): Gate {
+  let open: () => void = () => undefined;
+  let reached = false;
+  const passed = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return {
+    open: () => open(),
+    passed,
+    reached: () => reached,
+    async wait() {
+      reached = true;
+      await passed;
+    },
+  };
+}
+
+/** Resolves when the signal aborts, with the typed reason. */
+export function aborted(signal: AbortSignal): Promise<string> {
+  const reason = (): string => (signal.reason as { readonly details: { readonly reason: string } }).details.reason;
+  if (signal.aborted) return Promise.resolve(reason());
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(reason()), { once: true }));
+}
+
+/** Why a case cannot run on this target: a declared difference. */
+export function unlessAble(...abilities: readonly Ability[]): (harness: LifecycleHarness) => string | undefined {
+  return (harness) => abilities.map((ability) => harness.cannot[ability]).find((reason) => reason !== undefined);
+}
+
+export type { Receipt };
