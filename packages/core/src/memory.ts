@@ -6,5 +6,6 @@ export { type DeliveryFault, type DeliveryScript, withDeliveryFaults } from "./m
 export { createTimeline, type ProcessClock, type Timeline } from "./memory/fake-clock.ts";
 export { type Fault, type FaultScript, type FaultyCall, withFaults } from "./memory/faults.ts";
 export type { QueueCounts } from "./memory/inventory.ts";
+export { createMemoryItems, createMemoryStore } from "./memory/items.ts";
 export { createMemoryQueue, type MemoryQueueOptions } from "./memory/queue.ts";
 export type { QueueSettings } from "./memory/settings.ts";

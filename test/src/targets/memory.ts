@@ -1,6 +1,8 @@
 import type { QueueSettings } from "@leasehold/core/memory";
+import { lifecycleSuites } from "../lifecycle/all.ts";
 import { queueSuites } from "../queue/all.ts";
 import { part, type Target } from "../suite/run.ts";
+import { memoryLifecycleSource } from "./memory-lifecycle.ts";
 import { memoryQueueSource } from "./memory-queue.ts";
 
 const MINUTE_MS = 60_000;
@@ -35,9 +37,12 @@ const variants: Readonly<Record<string, Partial<QueueSettings>>> = {
 };
 
 export const memoryTargets: readonly Target[] = [
-  { name: "memory", parts: [part("queue", queueSuites, memoryQueueSource({}))] },
+  { name: "memory", parts: [part("queue", queueSuites, memoryQueueSource({})), part("lifecycle", lifecycleSuites, memoryLifecycleSource({}))] },
   ...Object.entries(variants).map(([name, settings]) => ({
     name: `memory/${name}`,
-    parts: [part("queue", queueSuites, memoryQueueSource(settings))],
+    parts: [
+      part("queue", queueSuites, memoryQueueSource(settings)),
+      part("lifecycle", lifecycleSuites, memoryLifecycleSource(settings)),
+    ],
   })),
 ];
