@@ -1,6 +1,6 @@
 import { type Clock, clampTimerMs, type Timer } from "../clock.ts";
 import { LeaseholdError } from "../errors.ts";
-import { createHeap } from "./heap.ts";
+import { createHeap } from "../util/heap.ts";
 
 /**
  * Time that only moves when a test or a simulation moves it. One timeline holds the true time; each process that is played

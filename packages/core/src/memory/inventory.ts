@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import { createHeap } from "./heap.ts";
+import { createHeap } from "../util/heap.ts";
 import { type Content, createMessage, type Message } from "./message.ts";
 import { createShelf } from "./shelf.ts";
 

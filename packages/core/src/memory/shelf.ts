@@ -1,4 +1,4 @@
-import { createHeap, type Heap } from "./heap.ts";
+import { createHeap, type Heap } from "../util/heap.ts";
 import type { Message } from "./message.ts";
 
 /**

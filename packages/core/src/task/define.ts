@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import type { Duration } from "../util/duration.ts";
 import type { Claim, ClaimStage, Guard, Receipt, Stage } from "../record/record.ts";
+import type { Duration } from "../util/duration.ts";
 
 /** Why a handler's signal aborted. */
 export type AbortReason = "taken_over" | "expired" | "no_progress" | "cancelled" | "deadline" | "shutdown";

@@ -18,5 +18,9 @@ export function durationMs(value: Duration, field: string): number {
 }
 
 function describe(value: unknown): string {
-  return typeof value === "string" ? JSON.stringify(value.slice(0, 40)) : typeof value === "number" ? String(value) : typeof value;
+  return typeof value === "string"
+    ? JSON.stringify(value.slice(0, 40))
+    : typeof value === "number"
+      ? String(value)
+      : typeof value;
 }

@@ -1,85 +1,88 @@
-/** What a {@link Heap} holds: each item keeps its own place, so that it can be moved and removed without a search. */
-export interface HeapItem {
-  /** The order; lowest first. Change it only through {@link Heap.update}. */
-  due: number;
-  /** Kept by the heap; -1: not in one. */
-  place: number;
-}
-
-/** A binary heap whose items can be removed and moved in O(log n). */
-export interface Heap<T extends HeapItem> {
-  readonly size: number;
-  first(): T | undefined;
-  /** Puts the item in, or moves it to its new `due`. */
-  update(item: T, due: number): void;
-  remove(item: T): void;
+/** A binary heap from which any item can be taken, because each knows its place. */
+export interface Heap<T> {
+  size(): number;
+  /** The first item, left in. */
+  peek(): T | undefined;
+  push(item: T): void;
+  pop(): T | undefined;
+  /** Takes one item out; false when it is not in this heap. */
+  remove(item: T): boolean;
   /** All items, in no order. */
   items(): readonly T[];
+  /** Puts everything in order again, after sort keys were changed. */
+  reorder(): void;
 }
 
-export function createHeap<T extends HeapItem>(): Heap<T> {
-  const heap: T[] = [];
+/** Where an item keeps its place in the heap; -1: in none. An item may be in two heaps with two places. */
+export interface Place<T> {
+  get(item: T): number;
+  set(item: T, index: number): void;
+}
 
-  const put = (item: T, place: number): void => {
-    heap[place] = item;
-    item.place = place;
-  };
+export function createHeap<T>(before: (left: T, right: T) => boolean, place: Place<T>): Heap<T> {
+  const items: T[] = [];
 
-  const rise = (item: T): void => {
-    let place = item.place;
-    while (place > 0) {
-      const parentPlace = (place - 1) >> 1;
-      const parent = heap[parentPlace] as T;
-      if (parent.due <= item.due) break;
-      put(parent, place);
-      place = parentPlace;
+  function put(item: T, index: number): void {
+    items[index] = item;
+    place.set(item, index);
+  }
+
+  function rise(item: T, from: number): void {
+    let index = from;
+    while (index > 0) {
+      const above = (index - 1) >> 1;
+      const parent = items[above] as T;
+      if (!before(item, parent)) break;
+      put(parent, index);
+      index = above;
     }
-    put(item, place);
-  };
+    put(item, index);
+  }
 
-  const sink = (item: T): void => {
-    let place = item.place;
+  function sink(item: T, from: number): void {
+    let index = from;
     for (;;) {
-      let childPlace = place * 2 + 1;
-      if (childPlace >= heap.length) break;
-      const right = childPlace + 1;
-      if (right < heap.length && (heap[right] as T).due < (heap[childPlace] as T).due) childPlace = right;
-      const child = heap[childPlace] as T;
-      if (child.due >= item.due) break;
-      put(child, place);
-      place = childPlace;
+      let below = 2 * index + 1;
+      if (below >= items.length) break;
+      if (below + 1 < items.length && before(items[below + 1] as T, items[below] as T)) below++;
+      const child = items[below] as T;
+      if (!before(child, item)) break;
+      put(child, index);
+      index = below;
     }
-    put(item, place);
-  };
+    put(item, index);
+  }
+
+  function removeAt(index: number): void {
+    place.set(items[index] as T, -1);
+    const last = items.pop() as T;
+    if (index === items.length) return;
+    const above = (index - 1) >> 1;
+    if (index > 0 && before(last, items[above] as T)) rise(last, index);
+    else sink(last, index);
+  }
 
   return {
-    get size() {
-      return heap.length;
+    size: () => items.length,
+    peek: () => items[0],
+    push(item) {
+      items.push(item);
+      rise(item, items.length - 1);
     },
-    first: () => heap[0],
-    update(item, due) {
-      if (item.place < 0) {
-        item.due = due;
-        item.place = heap.length;
-        heap.push(item);
-        rise(item);
-        return;
-      }
-      const earlier = due < item.due;
-      item.due = due;
-      if (earlier) rise(item);
-      else sink(item);
+    pop() {
+      const first = items[0];
+      if (first !== undefined) removeAt(0);
+      return first;
     },
     remove(item) {
-      const place = item.place;
-      if (place < 0) return;
-      item.place = -1;
-      const last = heap.pop() as T;
-      if (last === item) return;
-      put(last, place);
-      rise(last);
-      sink(last);
+      const index = place.get(item);
+      if (index < 0 || items[index] !== item) return false;
+      removeAt(index);
+      return true;
     },
-    items: () => heap,
+    items: () => items,
+    reorder() {
+      for (let index = (items.length >> 1) - 1; index >= 0; index--) sink(items[index] as T, index);
+    },
   };
 }

@@ -42,7 +42,11 @@ function writeObject(value: object, path: string, above: unknown[]): string {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
     if (value instanceof Date && !Number.isNaN(value.getTime())) return JSON.stringify(value);
-    throw refuse(path, `an instance of ${value.constructor?.name ?? "a class"}`, "a plain object, array, text, number, boolean or null");
+    throw refuse(
+      path,
+      `an instance of ${value.constructor?.name ?? "a class"}`,
+      "a plain object, array, text, number, boolean or null",
+    );
   }
   const parts: string[] = [];
   for (const key of Object.keys(value).sort()) {

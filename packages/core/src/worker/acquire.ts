@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { type CanonicalInput, foreignTaskId, idempotencyKeyOf, inputOf, taskIdOf } from "../envelope/ids.ts";
-import { MAX_INPUT_BYTES, type TaskEvent } from "../envelope/envelope.ts";
-import { decodeEnvelope } from "../envelope/codec.ts";
 import { parseTime } from "../clock.ts";
+import { decodeEnvelope } from "../envelope/codec.ts";
+import { MAX_INPUT_BYTES, type TaskEvent } from "../envelope/envelope.ts";
+import { type CanonicalInput, foreignTaskId, idempotencyKeyOf, inputOf, taskIdOf } from "../envelope/ids.ts";
 import { fromUnknown, isLeaseholdError } from "../errors.ts";
 import type { Delivery } from "../queue/driver.ts";
 import type { Stage, TaskRecord } from "../record/record.ts";
@@ -32,7 +32,8 @@ export function readDelivery(runtime: Runtime, delivery: Delivery): ReadOutcome 
   const { event } = decoded;
   const id = taskIdOf(event, runtime.driver.queue);
   if (!id.ok) return { ok: false, code: id.code, text: id.reason };
-  if (event.dataref !== undefined) return { ok: true, read: { event, taskId: id.taskId, input: undefined, inputHash: event.dataref } };
+  if (event.dataref !== undefined)
+    return { ok: true, read: { event, taskId: id.taskId, input: undefined, inputHash: event.dataref } };
   let input: CanonicalInput;
   try {
     input = inputOf(event.data ?? null);
@@ -41,14 +42,22 @@ export function readDelivery(runtime: Runtime, delivery: Delivery): ReadOutcome 
   }
   const bytes = Buffer.byteLength(input.text);
   if (bytes > MAX_INPUT_BYTES) {
-    return { ok: false, code: "payload_too_large", text: `data: ${bytes} bytes, at most ${MAX_INPUT_BYTES}; store it elsewhere and send a reference` };
+    return {
+      ok: false,
+      code: "payload_too_large",
+      text: `data: ${bytes} bytes, at most ${MAX_INPUT_BYTES}; store it elsewhere and send a reference`,
+    };
   }
   return { ok: true, read: { event, taskId: id.taskId, input, inputHash: input.hash } };
 }
 
 /** The task id under which an unreadable message is kept where the broker has no dead-letter queue. */
 export function unreadableTaskId(queue: string, delivery: Delivery): string {
-  return foreignTaskId(queue, "leasehold:unreadable", delivery.messageId || createHash("sha256").update(delivery.body).digest("hex"));
+  return foreignTaskId(
+    queue,
+    "leasehold:unreadable",
+    delivery.messageId || createHash("sha256").update(delivery.body).digest("hex"),
+  );
 }
 
 export interface Acquired {
@@ -95,13 +104,21 @@ export async function acquireTask(runtime: Runtime, read: ReadDelivery, terms: A
       return { outcome: "dead-letter", code: "refused_by_store", text: failure.message };
     }
     if (failure.code === "Unknown" || isLeaseholdError(failure, "PermissionDenied")) {
-      runtime.logger.error("a task could not be acquired", { task_id: read.taskId, code: failure.code, error: failure.message });
+      runtime.logger.error("a task could not be acquired", {
+        task_id: read.taskId,
+        code: failure.code,
+        error: failure.message,
+      });
     }
     return { outcome: "unclear", text: failure.message };
   }
 }
 
-async function acquireOnce(runtime: Runtime, read: ReadDelivery, terms: AcquireTerms): Promise<AcquireResult | "again"> {
+async function acquireOnce(
+  runtime: Runtime,
+  read: ReadDelivery,
+  terms: AcquireTerms,
+): Promise<AcquireResult | "again"> {
   const { clock, driver, entropy, owner, settings, store } = runtime;
   const token = entropy.token();
   const sentWall = clock.now();
@@ -120,7 +137,10 @@ async function acquireOnce(runtime: Runtime, read: ReadDelivery, terms: AcquireT
   );
   if (answer.outcome === "acquired") {
     const { record, previous, expiredStage } = answer;
-    return { outcome: "acquired", acquired: { record, previous, expiredStage, token, sentWall, sentMonotonic, leaseMs } };
+    return {
+      outcome: "acquired",
+      acquired: { record, previous, expiredStage, token, sentWall, sentMonotonic, leaseMs },
+    };
   }
   if (answer.outcome === "missing") return createFromEvent(runtime, read, terms);
   const action = decideRefused({
@@ -158,15 +178,30 @@ function deadLetterFenceOf(event: TaskEvent, delivery: Delivery): number | undef
 }
 
 /** No record: made from the event, with payload and lease in one go, unless it is too old or only points at a payload. */
-async function createFromEvent(runtime: Runtime, read: ReadDelivery, terms: AcquireTerms): Promise<AcquireResult | "again"> {
+async function createFromEvent(
+  runtime: Runtime,
+  read: ReadDelivery,
+  terms: AcquireTerms,
+): Promise<AcquireResult | "again"> {
   const { clock, driver, entropy, owner, settings, store } = runtime;
   const { event, input } = read;
   const sentWall = clock.now();
   const sentMonotonic = clock.monotonic();
   if (input === undefined) {
-    return { outcome: "dead-letter", code: "record_missing", text: `task ${read.taskId} has no record, and the event carries no data to make one` };
+    return {
+      outcome: "dead-letter",
+      code: "record_missing",
+      text: `task ${read.taskId} has no record, and the event carries no data to make one`,
+    };
   }
-  if (isExpiredEvent({ ...optional("time", event.time), ...optional("sentAt", terms.delivery.sentAt), now: sentWall, retentionMs: settings.retentionMs })) {
+  if (
+    isExpiredEvent({
+      ...optional("time", event.time),
+      ...optional("sentAt", terms.delivery.sentAt),
+      now: sentWall,
+      retentionMs: settings.retentionMs,
+    })
+  ) {
     return {
       outcome: "dead-letter",
       code: "record_expired",
@@ -202,7 +237,15 @@ async function createFromEvent(runtime: Runtime, read: ReadDelivery, terms: Acqu
   const { record } = created;
   return {
     outcome: "acquired",
-    acquired: { record, previous: undefined, expiredStage: undefined, token, sentWall, sentMonotonic, leaseMs: terms.leaseMs },
+    acquired: {
+      record,
+      previous: undefined,
+      expiredStage: undefined,
+      token,
+      sentWall,
+      sentMonotonic,
+      leaseMs: terms.leaseMs,
+    },
   };
 }
 

@@ -1,13 +1,13 @@
-import type { Lease } from "./lease.ts";
-import type { Claims } from "./claims.ts";
-import type { Kept } from "./keeper.ts";
-import type { Runtime } from "./runtime.ts";
-import type { ResolvedTask } from "../task/resolve.ts";
-import type { ProcessSpan, TaskLabel } from "../telemetry/telemetry.ts";
 import { formatTime, parseTime } from "../clock.ts";
 import { fromUnknown, isLeaseholdError } from "../errors.ts";
 import type { AttemptEntry, ClaimStage, EffectState, Stage } from "../record/record.ts";
 import type { HolderState } from "../store/task-store.ts";
+import type { ResolvedTask } from "../task/resolve.ts";
+import type { ProcessSpan, TaskLabel } from "../telemetry/telemetry.ts";
+import type { Claims } from "./claims.ts";
+import type { Kept } from "./keeper.ts";
+import type { Lease } from "./lease.ts";
+import type { Runtime } from "./runtime.ts";
 
 /**
  * One attempt under a lease: its claims, and the watch that keeps the record's lease alive exactly as long as the claims
@@ -60,7 +60,8 @@ export function createAttempt(start: AttemptStart): Attempt {
   const { runtime, lease, task, claims } = start;
   const { clock } = runtime;
   const runEnd = start.startedMonotonic + task.maxRunMs;
-  const deadlineWall = lease.record.deadline === undefined ? Number.POSITIVE_INFINITY : parseTime(lease.record.deadline);
+  const deadlineWall =
+    lease.record.deadline === undefined ? Number.POSITIVE_INFINITY : parseTime(lease.record.deadline);
   let renewing = false;
   let cutoffReached = false;
   let givenUp = false;
@@ -70,10 +71,12 @@ export function createAttempt(start: AttemptStart): Attempt {
     reachCutoff = resolve;
   });
 
-  const leaseMsIn = (stage: Stage): number => task.leaseMs[stage === "settled" ? "verify" : (stage satisfies ClaimStage)];
+  const leaseMsIn = (stage: Stage): number =>
+    task.leaseMs[stage === "settled" ? "verify" : (stage satisfies ClaimStage)];
   const budgetPassed = (): boolean => clock.monotonic() >= Math.min(claims.budgetEnd(), runEnd);
   /** Past the budget neither lease is renewed. */
-  const renewalStopped = (): boolean => givenUp || lease.abortReason === "no_progress" || (lease.abortReason !== undefined && budgetPassed());
+  const renewalStopped = (): boolean =>
+    givenUp || lease.abortReason === "no_progress" || (lease.abortReason !== undefined && budgetPassed());
   const cutoffAt = (): number => lease.deadlineMonotonic - Math.min(CUTOFF_MS, lease.leaseMs / 4);
   const renewDue = (): number => Math.min(lease.confirmedMonotonic + lease.leaseMs / 2, claims.flushDue());
 
@@ -100,7 +103,10 @@ export function createAttempt(start: AttemptStart): Attempt {
     } catch (error) {
       // A lost lease has told the handler already; anything else leaves the lease to its deadline.
       if (!isLeaseholdError(error, "LeaseLost")) {
-        runtime.logger.error("a renewal was refused", { task_id: lease.taskId, error: fromUnknown(error, "renew").message });
+        runtime.logger.error("a renewal was refused", {
+          task_id: lease.taskId,
+          error: fromUnknown(error, "renew").message,
+        });
       }
     } finally {
       renewing = false;
@@ -112,9 +118,17 @@ export function createAttempt(start: AttemptStart): Attempt {
     place: -1,
     nextDue() {
       if (lease.lost || lease.ended) return Number.POSITIVE_INFINITY;
-      if (renewalStopped()) return cutoffReached ? lease.deadlineMonotonic : Math.min(cutoffAt(), lease.deadlineMonotonic);
-      const untilDeadline = lease.abortReason === undefined ? clock.monotonic() + (deadlineWall - clock.now()) : Number.POSITIVE_INFINITY;
-      return Math.min(lease.deadlineMonotonic, claims.budgetEnd(), runEnd, untilDeadline, renewing ? Number.POSITIVE_INFINITY : renewDue());
+      if (renewalStopped())
+        return cutoffReached ? lease.deadlineMonotonic : Math.min(cutoffAt(), lease.deadlineMonotonic);
+      const untilDeadline =
+        lease.abortReason === undefined ? clock.monotonic() + (deadlineWall - clock.now()) : Number.POSITIVE_INFINITY;
+      return Math.min(
+        lease.deadlineMonotonic,
+        claims.budgetEnd(),
+        runEnd,
+        untilDeadline,
+        renewing ? Number.POSITIVE_INFINITY : renewDue(),
+      );
     },
     look() {
       if (lease.lost || lease.ended) return;

@@ -1,12 +1,12 @@
 import { formatTime } from "../clock.ts";
 import { LeaseholdError } from "../errors.ts";
 import type { Claim, ClaimStage, EffectState, Stage, TaskRecord } from "../record/record.ts";
+import { stageOf } from "../record/stage.ts";
 import type { HolderState } from "../store/task-store.ts";
 import type { ClaimRequest } from "../task/define.ts";
 import type { ResolvedTask } from "../task/resolve.ts";
 import { durationMs } from "../util/duration.ts";
 import { isVague, storedReason } from "../util/reason.ts";
-import { stageOf } from "../record/stage.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** Claims kept in the record. */
@@ -47,7 +47,12 @@ export interface Claims {
   state(effects: Readonly<Record<string, EffectState>>): HolderState & { readonly stage: Stage };
 }
 
-export function createClaims(runtime: Runtime, task: ResolvedTask, record: TaskRecord, startedMonotonic: number): Claims {
+export function createClaims(
+  runtime: Runtime,
+  task: ResolvedTask,
+  record: TaskRecord,
+  startedMonotonic: number,
+): Claims {
   const { clock } = runtime;
   let claims: Claim[] = [...record.last_claims];
   let claimCount = record.claim_count;
@@ -80,7 +85,11 @@ export function createClaims(runtime: Runtime, task: ResolvedTask, record: TaskR
         );
       }
       const urgent = request.stage !== stage || request.guard !== guard;
-      const repeat = last !== undefined && last.stage === request.stage && last.reason === reason && !hasGrown(last.progress, progress);
+      const repeat =
+        last !== undefined &&
+        last.stage === request.stage &&
+        last.reason === reason &&
+        !hasGrown(last.progress, progress);
       push({
         stage: request.stage,
         reason,
@@ -89,7 +98,9 @@ export function createClaims(runtime: Runtime, task: ResolvedTask, record: TaskR
         ...(progress === undefined ? {} : { progress: { ...progress } }),
       });
       if (!vague && !repeat) {
-        handlerEnd = clock.monotonic() + (request.budget === undefined ? task.budgetMs[request.stage] : durationMs(request.budget, "renew.budget"));
+        handlerEnd =
+          clock.monotonic() +
+          (request.budget === undefined ? task.budgetMs[request.stage] : durationMs(request.budget, "renew.budget"));
       }
       stage = request.stage;
       untold = { stage, reason };
@@ -136,29 +147,41 @@ const CLAIM_STAGES: readonly ClaimStage[] = ["preflight", "external_call", "comm
 
 function checkClaim(request: ClaimRequest): void {
   if (!CLAIM_STAGES.includes(request.stage)) {
-    throw new LeaseholdError("InvalidArgument", `renew.stage: got ${kindOf(request.stage)}, expected one of ${CLAIM_STAGES.join(", ")}`);
+    throw new LeaseholdError(
+      "InvalidArgument",
+      `renew.stage: got ${kindOf(request.stage)}, expected one of ${CLAIM_STAGES.join(", ")}`,
+    );
   }
   if (request.reason !== undefined && typeof request.reason !== "string") {
     throw new LeaseholdError("InvalidArgument", `renew.reason: got ${kindOf(request.reason)}, expected text`);
   }
   if (request.guard !== undefined && (request.guard !== "none" || request.stage !== "external_call")) {
-    throw new LeaseholdError("InvalidArgument", `renew.guard: only "none", on a claim of external_call; what must not happen twice belongs in an effect`);
+    throw new LeaseholdError(
+      "InvalidArgument",
+      `renew.guard: only "none", on a claim of external_call; what must not happen twice belongs in an effect`,
+    );
   }
   const { progress } = request;
   if (progress === undefined) {
-    if (request.reason === undefined) throw new LeaseholdError("InvalidArgument", "renew: expected a reason or progress: { done, total?, unit? }");
+    if (request.reason === undefined)
+      throw new LeaseholdError("InvalidArgument", "renew: expected a reason or progress: { done, total?, unit? }");
     return;
   }
   for (const field of ["done", "total"] as const) {
     const value = progress[field];
     if (value !== undefined && !Number.isFinite(value)) {
-      throw new LeaseholdError("InvalidArgument", `renew.progress.${field}: got ${kindOf(value)}, expected a finite number`);
+      throw new LeaseholdError(
+        "InvalidArgument",
+        `renew.progress.${field}: got ${kindOf(value)}, expected a finite number`,
+      );
     }
   }
 }
 
 function kindOf(value: unknown): string {
-  return typeof value === "string" ? JSON.stringify(value.slice(0, 40)) : String(value === null ? "null" : typeof value === "number" ? value : typeof value);
+  return typeof value === "string"
+    ? JSON.stringify(value.slice(0, 40))
+    : String(value === null ? "null" : typeof value === "number" ? value : typeof value);
 }
 
 function progressText(progress: ClaimRequest["progress"]): string {

@@ -6,8 +6,8 @@ import { createHoldings } from "./holdings.ts";
 import { createIntake, type Disposition } from "./intake.ts";
 import { createKeeper } from "./keeper.ts";
 import { createLanes } from "./lanes.ts";
-import { createOrphans } from "./orphans.ts";
 import { resolveWorker, type WorkerOptions } from "./options.ts";
+import { createOrphans } from "./orphans.ts";
 import { createPoller } from "./poller.ts";
 import { createQueuePosition } from "./queue-position.ts";
 import { createRecovery } from "./recovery.ts";
@@ -67,9 +67,13 @@ export function createWorker(options: WorkerOptions): Worker {
   let rejectHung: ((error: LeaseholdError) => void) | undefined;
   const orphans = createOrphans(runtime, (taskId) => {
     rejectHung?.(
-      new LeaseholdError("Hung", `the handler of task ${taskId} ignores its signal and has run on for ${settings.hungAfterMs} ms after its lease was gone`, {
-        details: { task_id: taskId },
-      }),
+      new LeaseholdError(
+        "Hung",
+        `the handler of task ${taskId} ignores its signal and has run on for ${settings.hungAfterMs} ms after its lease was gone`,
+        {
+          details: { task_id: taskId },
+        },
+      ),
     );
   });
   const intake = createIntake({
@@ -79,7 +83,13 @@ export function createWorker(options: WorkerOptions): Worker {
     settler,
     unknownTypes: createUnknownTypes(clock),
     startRun: (acquired, read, held, freeSlot) =>
-      startRun({ runtime, tasks, keeper, holdings, settler, orphans, releaseTail: (head) => lanes.releaseTail(head) }, acquired, read, held, freeSlot),
+      startRun(
+        { runtime, tasks, keeper, holdings, settler, orphans, releaseTail: (head) => lanes.releaseTail(head) },
+        acquired,
+        read,
+        held,
+        freeSlot,
+      ),
   });
   const underWay = new Set<Promise<unknown>>();
   let slotsInUse = 0;
@@ -162,7 +172,8 @@ export function createWorker(options: WorkerOptions): Worker {
 
   return {
     async run({ signal }) {
-      if (running) throw new LeaseholdError("Conflict", "the worker runs already; make another one, or wait for run to resolve");
+      if (running)
+        throw new LeaseholdError("Conflict", "the worker runs already; make another one, or wait for run to resolve");
       running = true;
       const stopping = new AbortController();
       const onAbort = (): void => stopping.abort();
@@ -201,7 +212,8 @@ export function createWorker(options: WorkerOptions): Worker {
           if (holding.deliveries.get(delivery.messageId) === held) holding.lease.abort("shutdown");
         }
       };
-      const warn = deadlineMs === undefined ? undefined : clock.setTimer(deadlineMs - LAST_PART_MS - clock.now(), abortThis);
+      const warn =
+        deadlineMs === undefined ? undefined : clock.setTimer(deadlineMs - LAST_PART_MS - clock.now(), abortThis);
       const result = done.then((disposition) => {
         ended.abort();
         return disposition;
@@ -209,7 +221,10 @@ export function createWorker(options: WorkerOptions): Worker {
       signal?.addEventListener("abort", abortThis, { once: true });
       try {
         // Past the deadline the runtime ends the call: the lease is left to run out, the broker brings the message again.
-        const late = deadlineMs === undefined ? undefined : sleep(clock, deadlineMs - 500 - clock.now(), ended.signal).then((): Disposition => "retry");
+        const late =
+          deadlineMs === undefined
+            ? undefined
+            : sleep(clock, deadlineMs - 500 - clock.now(), ended.signal).then((): Disposition => "retry");
         return await (late === undefined ? result : Promise.race([result, late]));
       } finally {
         warn?.cancel();

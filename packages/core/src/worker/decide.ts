@@ -1,6 +1,6 @@
 import { parseTime } from "../clock.ts";
-import type { TaskRecord } from "../record/record.ts";
 import type { Delivery } from "../queue/driver.ts";
+import type { TaskRecord } from "../record/record.ts";
 
 /**
  * The delivery table: what is done with a delivery when acquire did not give the task, by what the record says. Pure; first
@@ -8,7 +8,13 @@ import type { Delivery } from "../queue/driver.ts";
  */
 export type RefusedAction =
   | { readonly action: "complete"; readonly duplicate: "settled" | "ended" }
-  | { readonly action: "dead-letter"; readonly code: string; readonly text: string; readonly fence?: number; readonly duplicate?: "ended" }
+  | {
+      readonly action: "dead-letter";
+      readonly code: string;
+      readonly text: string;
+      readonly fence?: number;
+      readonly duplicate?: "ended";
+    }
   /** A dead letter that a person has put back by hand: the task is reopened, then acquired. */
   | { readonly action: "reopen"; readonly fence: number }
   | { readonly action: "abandon"; readonly delayMs: number; readonly duplicate?: "live_elsewhere" }
@@ -63,7 +69,8 @@ export function decideRefused(facts: RefusedFacts): RefusedAction {
 
 function decideLeased(facts: RefusedFacts): RefusedAction {
   const { record, now } = facts;
-  const leftMs = (record.lease_expires_at === undefined ? now : parseTime(record.lease_expires_at)) - now + facts.maxClockSkewMs;
+  const leftMs =
+    (record.lease_expires_at === undefined ? now : parseTime(record.lease_expires_at)) - now + facts.maxClockSkewMs;
   if (leftMs < 0) return { action: "abandon", delayMs: RACE_DELAY_MS };
   const count = Math.max(facts.delivery.deliveryCount ?? 1, 1);
   const delayMs = Math.min(Math.max(leftMs, facts.leaseMs * 2 ** Math.min(count - 1, 20)), MAX_DUPLICATE_DELAY_MS);
@@ -72,7 +79,8 @@ function decideLeased(facts: RefusedFacts): RefusedAction {
 
 function decideNotDue(facts: RefusedFacts, remainingMs: number): RefusedAction {
   if (remainingMs <= 0) return { action: "abandon", delayMs: RACE_DELAY_MS };
-  if (facts.delivery.orderingKey !== undefined) return { action: "abandon", delayMs: Math.min(remainingMs, facts.orderHoldMs) };
+  if (facts.delivery.orderingKey !== undefined)
+    return { action: "abandon", delayMs: Math.min(remainingMs, facts.orderHoldMs) };
   if (remainingMs <= facts.maxAbandonDelayMs) return { action: "abandon", delayMs: remainingMs };
   return { action: "leave_to_recovery" };
 }
@@ -81,15 +89,25 @@ function decideNotDue(facts: RefusedFacts, remainingMs: number): RefusedAction {
 export function endReason(record: TaskRecord): { readonly code: string; readonly text: string } {
   const reason = record.end_reason ?? "dead_lettered: no reason was kept";
   const colon = reason.indexOf(": ");
-  return colon < 0 ? { code: "dead_lettered", text: reason } : { code: reason.slice(0, colon), text: reason.slice(colon + 2) };
+  return colon < 0
+    ? { code: "dead_lettered", text: reason }
+    : { code: reason.slice(0, colon), text: reason.slice(colon + 2) };
 }
 
 /** Events older than retention - this are not run without a record: the record may have been there and expired. */
 const RETENTION_RESERVE_MS = 2 * 86_400_000;
 
 /** Is an event without a record too old to be trusted as new? By the earlier of its own time and the broker's. */
-export function isExpiredEvent(facts: { readonly time?: string; readonly sentAt?: number; readonly now: number; readonly retentionMs: number }): boolean {
+export function isExpiredEvent(facts: {
+  readonly time?: string;
+  readonly sentAt?: number;
+  readonly now: number;
+  readonly retentionMs: number;
+}): boolean {
   const eventTime = facts.time === undefined ? Number.POSITIVE_INFINITY : parseTime(facts.time);
-  const made = Math.min(Number.isNaN(eventTime) ? Number.POSITIVE_INFINITY : eventTime, facts.sentAt ?? Number.POSITIVE_INFINITY);
+  const made = Math.min(
+    Number.isNaN(eventTime) ? Number.POSITIVE_INFINITY : eventTime,
+    facts.sentAt ?? Number.POSITIVE_INFINITY,
+  );
   return made < facts.now - Math.max(facts.retentionMs - RETENTION_RESERVE_MS, facts.retentionMs / 2);
 }

@@ -1,7 +1,7 @@
 import type { LeaseholdError } from "../errors.ts";
-import { within } from "../util/timeout.ts";
 import { fromUnknown } from "../errors.ts";
 import type { Delivery } from "../queue/driver.ts";
+import { within } from "../util/timeout.ts";
 import type { Kept } from "./keeper.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -60,7 +60,10 @@ interface Entry extends HeldDelivery {
   extending: Promise<void> | undefined;
 }
 
-export function createDeliveries(runtime: Runtime, keeper: { keep(item: Kept): void; drop(item: Kept): void }): Deliveries {
+export function createDeliveries(
+  runtime: Runtime,
+  keeper: { keep(item: Kept): void; drop(item: Kept): void },
+): Deliveries {
   const { clock, driver, telemetry } = runtime;
   const { capabilities } = driver;
   const due: Entry[] = [];
@@ -77,9 +80,13 @@ export function createDeliveries(runtime: Runtime, keeper: { keep(item: Kept): v
     let settling = false;
     let terms: DeliveryTerms = { leaseMs: () => grantedMs, mayExtend: () => true, onLoss: () => undefined };
     const ceilingMonotonic =
-      capabilities.totalLeaseMs === undefined ? Number.POSITIVE_INFINITY : receivedMonotonic + capabilities.totalLeaseMs * CEILING_SHARE;
+      capabilities.totalLeaseMs === undefined
+        ? Number.POSITIVE_INFINITY
+        : receivedMonotonic + capabilities.totalLeaseMs * CEILING_SHARE;
     const totalEnd =
-      capabilities.totalLeaseMs === undefined ? Number.POSITIVE_INFINITY : receivedMonotonic + capabilities.totalLeaseMs;
+      capabilities.totalLeaseMs === undefined
+        ? Number.POSITIVE_INFINITY
+        : receivedMonotonic + capabilities.totalLeaseMs;
     let ceilingTold = false;
     size += 1;
 
@@ -172,7 +179,8 @@ export function createDeliveries(runtime: Runtime, keeper: { keep(item: Kept): v
       batch.forEach((entry, index) => {
         const outcome = outcomes[index];
         entry.extending = undefined;
-        if (outcome?.status === "confirmed") entry.answered(sentMonotonic, sentWall, capabilities.fixedLeaseMs ?? items[index]?.leaseMs ?? 0);
+        if (outcome?.status === "confirmed")
+          entry.answered(sentMonotonic, sentWall, capabilities.fixedLeaseMs ?? items[index]?.leaseMs ?? 0);
         else if (outcome?.status === "lost") entry.lose("broker_lost");
         else {
           if (outcome?.status === "failed") telemetry.callFailed("extend", outcome.code);
@@ -193,7 +201,9 @@ export function createDeliveries(runtime: Runtime, keeper: { keep(item: Kept): v
     hold,
     extendDue() {
       while (due.length > 0) {
-        const batch = due.splice(0, capabilities.maxBatch).filter((entry) => entry.live && entry.extending === undefined);
+        const batch = due
+          .splice(0, capabilities.maxBatch)
+          .filter((entry) => entry.live && entry.extending === undefined);
         if (batch.length === 0) continue;
         const extension = extendBatch(batch);
         for (const entry of batch) entry.extending = extension;

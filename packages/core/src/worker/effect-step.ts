@@ -65,16 +65,22 @@ export async function resolveOpen(step: EffectStep, before: EffectState): Promis
   if (decided?.decision === "commit-again" && allowCommit !== undefined) return undefined;
   telemetry.effect(attempt.label, effect.name, "not_found");
   if (readback.found === "unreadable") {
-    throw new ParkError(`effect ${slot} was begun before and ${effect.externalSystem} cannot be read back; a person must say whether it is there`);
+    throw new ParkError(
+      `effect ${slot} was begun before and ${effect.externalSystem} cannot be read back; a person must say whether it is there`,
+    );
   }
   if (before.state === "committed") {
     throw new RetryableError(`effect ${slot} was answered as committed and is not to be found yet`);
   }
   if (guardOf(effect) === "none") {
-    throw new ParkError(`effect ${slot} was begun before, was not found, and nothing guards it against being made twice`);
+    throw new ParkError(
+      `effect ${slot} was begun before, was not found, and nothing guards it against being made twice`,
+    );
   }
   if (step.ending !== true && windowPassed(effect, before, attempt.runtime.clock.now())) {
-    throw new ParkError(`effect ${slot} was not found and the time for which ${effect.externalSystem} honours its key has passed`);
+    throw new ParkError(
+      `effect ${slot} was not found and the time for which ${effect.externalSystem} honours its key has passed`,
+    );
   }
   return undefined;
 }
@@ -122,7 +128,9 @@ async function afterCommit(step: EffectStep, answer: unknown): Promise<Receipt> 
     await recordCommitted(attempt, slot, answeredId);
     const judged = await judge(effect, answer);
     if (judged.found !== "verified") {
-      throw new ParkError(`effect ${slot}: verify refused the answer of ${effect.externalSystem}, which cannot be read back`);
+      throw new ParkError(
+        `effect ${slot}: verify refused the answer of ${effect.externalSystem}, which cannot be read back`,
+      );
     }
     return finish(step, judged.verified, "answer");
   }
@@ -168,18 +176,28 @@ async function afterFailedCommit(step: EffectStep, error: unknown): Promise<Rece
   const before = attempt.lease.record.effects[slot];
   if (before === undefined) throw error;
   if (effect.find === null) {
-    throw new ParkError(`effect ${slot}: the commit failed without an answer, and ${effect.externalSystem} cannot be read back`, { cause: error });
+    throw new ParkError(
+      `effect ${slot}: the commit failed without an answer, and ${effect.externalSystem} cannot be read back`,
+      { cause: error },
+    );
   }
   const readback = await readOnce(step, before);
   if (readback.found === "verified") return finish(step, readback.verified);
   if (readback.found === "absent" && guardOf(effect) === "none") {
-    throw new ParkError(`effect ${slot}: the commit failed without an answer, it was not found, and nothing guards it against being made twice`, { cause: error });
+    throw new ParkError(
+      `effect ${slot}: the commit failed without an answer, it was not found, and nothing guards it against being made twice`,
+      { cause: error },
+    );
   }
   // What was sent may still arrive: the next attempt reads back again before it commits again.
   throw new RetryableError(`effect ${slot}: the commit failed without an answer (${textOf(error)})`, { cause: error });
 }
 
-async function finish(step: EffectStep, verified: { externalId: string; status: string; details?: unknown }, verifiedBy?: string): Promise<Receipt> {
+async function finish(
+  step: EffectStep,
+  verified: { externalId: string; status: string; details?: unknown },
+  verifiedBy?: string,
+): Promise<Receipt> {
   const { attempt, effect, slot } = step;
   const state = attempt.lease.record.effects[slot];
   if (state === undefined) throw new RetryableError(`effect ${slot} is not in the record`);
@@ -188,7 +206,12 @@ async function finish(step: EffectStep, verified: { externalId: string; status: 
   return receipt;
 }
 
-function receiptOf(step: EffectStep, effect: EffectState, verified: { externalId: string; status: string; details?: unknown }, verifiedBy?: string): Receipt {
+function receiptOf(
+  step: EffectStep,
+  effect: EffectState,
+  verified: { externalId: string; status: string; details?: unknown },
+  verifiedBy?: string,
+): Receipt {
   const { lease, runtime } = step.attempt;
   return effectReceipt({
     record: lease.record,

@@ -11,7 +11,9 @@ import { clipExternalId, taskReceipt } from "./receipt.ts";
 /** Effects of one task. */
 export const MAX_EFFECTS = 50;
 
-type EffectCall = (write: HolderWrite & { readonly leaseMs: number; readonly effect: string }) => Promise<HolderOutcome | Refused>;
+type EffectCall = (
+  write: HolderWrite & { readonly leaseMs: number; readonly effect: string },
+) => Promise<HolderOutcome | Refused>;
 
 /** Changes one effect in the record, as a fenced holder write with a full new lease of the stage that results. */
 async function writeEffect(
@@ -44,9 +46,13 @@ export function guardOf(effect: AnyEffect): Guard {
 export async function begin(attempt: Attempt, effect: AnyEffect, slot: string, key: string): Promise<boolean> {
   const { lease, runtime } = attempt;
   if (lease.record.effects[slot] === undefined && Object.keys(lease.record.effects).length >= MAX_EFFECTS) {
-    throw new LeaseholdError("InvalidArgument", `effect ${slot}: the task has ${MAX_EFFECTS} effects already, the most that a task can have; split the task`, {
-      details: { limit: MAX_EFFECTS },
-    });
+    throw new LeaseholdError(
+      "InvalidArgument",
+      `effect ${slot}: the task has ${MAX_EFFECTS} effects already, the most that a task can have; split the task`,
+      {
+        details: { limit: MAX_EFFECTS },
+      },
+    );
   }
   attempt.claims.noteEffect(slot, "commit", `begin ${slot}`);
   const answer = await writeEffect(
@@ -85,7 +91,11 @@ export async function recordCommitted(attempt: Attempt, slot: string, externalId
     attempt,
     slot,
     "committed",
-    (before) => ({ ...existing(before, slot), state: "committed", ...(externalId === undefined ? {} : { external_id: clipExternalId(externalId) }) }),
+    (before) => ({
+      ...existing(before, slot),
+      state: "committed",
+      ...(externalId === undefined ? {} : { external_id: clipExternalId(externalId) }),
+    }),
     (write) => attempt.runtime.store.recordCommitted(write),
   );
 }
@@ -102,7 +112,12 @@ export async function recordFailed(attempt: Attempt, slot: string): Promise<void
 }
 
 /** It was read back. */
-export async function recordReceipt(attempt: Attempt, slot: string, before: EffectState, receipt: Receipt): Promise<Receipt> {
+export async function recordReceipt(
+  attempt: Attempt,
+  slot: string,
+  before: EffectState,
+  receipt: Receipt,
+): Promise<Receipt> {
   await writeEffect(
     attempt,
     slot,
@@ -120,6 +135,7 @@ export function taskReceiptOf(attempt: Attempt, result: string | undefined): Rec
 }
 
 function existing(before: EffectState | undefined, slot: string): EffectState {
-  if (before === undefined) throw new LeaseholdError("Unknown", `effect ${slot} is not in the record; it was begun there before`);
+  if (before === undefined)
+    throw new LeaseholdError("Unknown", `effect ${slot} is not in the record; it was begun there before`);
   return before;
 }

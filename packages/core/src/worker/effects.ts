@@ -1,6 +1,6 @@
 import { formatTime } from "../clock.ts";
-import { LeaseholdError, ParkError, verdictOf } from "../errors.ts";
 import { effectKey } from "../envelope/ids.ts";
+import { LeaseholdError, ParkError, verdictOf } from "../errors.ts";
 import type { EffectState, Receipt } from "../record/record.ts";
 import type { AnyEffect, EffectDefinition } from "../task/define.ts";
 import { checkEffect } from "../task/define-effect.ts";
@@ -142,7 +142,10 @@ export function createEffects(attempt: Attempt): Effects {
       assertOpen();
       const effect = definitionOf(definition);
       if (item !== undefined && (typeof item !== "string" || !/^[A-Za-z0-9_.-]{1,128}$/.test(item))) {
-        throw new LeaseholdError("InvalidArgument", `task.effect: item: got ${JSON.stringify(item)?.slice(0, 60)}, expected 1 to 128 of A-Z a-z 0-9 _ . -`);
+        throw new LeaseholdError(
+          "InvalidArgument",
+          `task.effect: item: got ${JSON.stringify(item)?.slice(0, 60)}, expected 1 to 128 of A-Z a-z 0-9 _ . -`,
+        );
       }
       const slot = item === undefined ? effect.name : `${effect.name}:${item}`;
       const inputText = canonicalJson(input ?? null, `effect ${slot}: input`);
@@ -155,8 +158,14 @@ export function createEffects(attempt: Attempt): Effects {
         );
       }
       const key =
-        effect.scope === "global" ? sharedKey(effect, input, slot) : effectKey(lease.record.idempotency_key, effect.name, item);
-      const call: Call = { inputText, promise: track(perform(stepOf(effect, slot, key, { value: input }))), failed: false };
+        effect.scope === "global"
+          ? sharedKey(effect, input, slot)
+          : effectKey(lease.record.idempotency_key, effect.name, item);
+      const call: Call = {
+        inputText,
+        promise: track(perform(stepOf(effect, slot, key, { value: input }))),
+        failed: false,
+      };
       calls.set(slot, call);
       call.promise.catch((error: unknown) => {
         call.failed = verdictOf(error) === "not_committed";
@@ -176,7 +185,11 @@ export function createEffects(attempt: Attempt): Effects {
         const effect = task.effects.get(name) ?? inline.get(name);
         if (effect === undefined) {
           if (when === "at_end") {
-            outcomes.push({ slot, is: "park", error: new ParkError(`effect ${slot} is open and this worker does not know how to read it back`) });
+            outcomes.push({
+              slot,
+              is: "park",
+              error: new ParkError(`effect ${slot} is open and this worker does not know how to read it back`),
+            });
           }
           continue;
         }
@@ -193,7 +206,12 @@ export function createEffects(attempt: Attempt): Effects {
     },
   };
 
-  async function resolveSlot(effect: AnyEffect, slot: string, before: EffectState, ending: boolean): Promise<OpenOutcome> {
+  async function resolveSlot(
+    effect: AnyEffect,
+    slot: string,
+    before: EffectState,
+    ending: boolean,
+  ): Promise<OpenOutcome> {
     try {
       const receipt = await resolveOpen({ ...stepOf(effect, slot, before.key), ending }, before);
       if (receipt !== undefined) return { slot, is: "verified", receipt };
@@ -218,7 +236,10 @@ export function createEffects(attempt: Attempt): Effects {
 function sharedKey(effect: AnyEffect, input: unknown, slot: string): string {
   const key: unknown = effect.key?.(input);
   if (typeof key !== "string" || key === "") {
-    throw new LeaseholdError("InvalidArgument", `effect ${slot}: key: got ${key === "" ? "empty text" : typeof key}, expected the text that tasks share`);
+    throw new LeaseholdError(
+      "InvalidArgument",
+      `effect ${slot}: key: got ${key === "" ? "empty text" : typeof key}, expected the text that tasks share`,
+    );
   }
   return effectKey(key, undefined, undefined);
 }

@@ -1,14 +1,14 @@
-import { clipBytes } from "../util/json.ts";
 import { formatTime, parseTime } from "../clock.ts";
 import { LeaseholdError } from "../errors.ts";
-import { countOpen } from "../record/stage.ts";
-import type { TaskRecord } from "../record/record.ts";
 import type { DeadLetterReason } from "../queue/driver.ts";
+import type { TaskRecord } from "../record/record.ts";
+import { countOpen } from "../record/stage.ts";
 import type { HolderOutcome, HolderState, HolderWrite, Refused } from "../store/task-store.ts";
+import { clipBytes } from "../util/json.ts";
 import type { Attempt } from "./attempt.ts";
-import { orderingKeyOf } from "./runtime.ts";
 import { recordFailed, taskReceiptOf } from "./effect-writes.ts";
 import type { Effects, OpenOutcome } from "./effects.ts";
+import { orderingKeyOf } from "./runtime.ts";
 
 /** What the broker is told once the record says how the lease ended. */
 export type BrokerEnd =
@@ -68,10 +68,20 @@ export async function settle(attempt: Attempt, effects: Effects, result: string 
     attempt,
     "settled",
     () => ({}),
-    (write) => store.settle({ ...write, fence: lease.fence, receipt, retentionMs: settings.retentionMs, ...(result === undefined ? {} : { result }) }),
+    (write) =>
+      store.settle({
+        ...write,
+        fence: lease.fence,
+        receipt,
+        retentionMs: settings.retentionMs,
+        ...(result === undefined ? {} : { result }),
+      }),
   );
   if (!written) {
-    throw new LeaseholdError("Conflict", `task ${lease.taskId} cannot be settled: ${lease.record.open_effects} of its effects are open`);
+    throw new LeaseholdError(
+      "Conflict",
+      `task ${lease.taskId} cannot be settled: ${lease.record.open_effects} of its effects are open`,
+    );
   }
   telemetry.remainingAtSettle(attempt.label, lease.remainingMs());
   if (effects.committedMonotonic !== undefined) {
@@ -97,7 +107,10 @@ export async function release(attempt: Attempt, options: Release): Promise<Endin
   const { lease, runtime } = attempt;
   const { clock, settings, store, telemetry } = runtime;
   const now = clock.now();
-  const holdMs = orderingKeyOf(runtime, lease.record) === undefined ? options.delayMs : Math.min(options.delayMs, settings.orderHoldMs);
+  const holdMs =
+    orderingKeyOf(runtime, lease.record) === undefined
+      ? options.delayMs
+      : Math.min(options.delayMs, settings.orderHoldMs);
   const deadline = lease.record.deadline === undefined ? Number.POSITIVE_INFINITY : parseTime(lease.record.deadline);
   // A task that waits past its deadline has its end to come: no later than then.
   const notBefore = Math.max(Math.min(now + holdMs, deadline), now);
@@ -122,11 +135,20 @@ export async function release(attempt: Attempt, options: Release): Promise<Endin
 }
 
 function mayGiveBack(record: TaskRecord): boolean {
-  return record.attempt > 0 && record.attempts_total - (record.attempt - 1) <= MAX_GIVEN_BACK && countOpen(record.effects) === 0;
+  return (
+    record.attempt > 0 &&
+    record.attempts_total - (record.attempt - 1) <= MAX_GIVEN_BACK &&
+    countOpen(record.effects) === 0
+  );
 }
 
 /** Gives up, naming what was done. */
-export async function deadLetter(attempt: Attempt, code: string, text: string, options: { readonly uncounted?: boolean } = {}): Promise<Ending> {
+export async function deadLetter(
+  attempt: Attempt,
+  code: string,
+  text: string,
+  options: { readonly uncounted?: boolean } = {},
+): Promise<Ending> {
   const { lease, runtime } = attempt;
   const { settings, store, telemetry } = runtime;
   const full = clipBytes(text + receiptsText(lease.record), ERROR_BYTES);
@@ -134,7 +156,8 @@ export async function deadLetter(attempt: Attempt, code: string, text: string, o
     attempt,
     "dead_lettered",
     (record) => (options.uncounted === true ? { attempt: Math.max(record.attempt - 1, 0) } : {}),
-    (write) => store.deadLetter({ ...write, endReason: `${code}: ${full}`, lastError: full, retentionMs: settings.retentionMs }),
+    (write) =>
+      store.deadLetter({ ...write, endReason: `${code}: ${full}`, lastError: full, retentionMs: settings.retentionMs }),
   );
   telemetry.deadLettered(attempt.label, code);
   return { how: "dead_lettered", broker: { verb: "dead-letter", reason: { code, text: full }, fence: lease.fence } };
@@ -159,7 +182,11 @@ export async function endCancelled(attempt: Attempt, options: { readonly uncount
     "cancelled",
     (record) => (options.uncounted === true ? { attempt: Math.max(record.attempt - 1, 0) } : {}),
     (write) =>
-      runtime.store.endCancelled({ ...write, endReason: `cancelled: ${clipBytes(text, ERROR_BYTES)}`, retentionMs: runtime.settings.retentionMs }),
+      runtime.store.endCancelled({
+        ...write,
+        endReason: `cancelled: ${clipBytes(text, ERROR_BYTES)}`,
+        retentionMs: runtime.settings.retentionMs,
+      }),
   );
   return { how: "cancelled", broker: { verb: "complete" } };
 }
@@ -168,7 +195,11 @@ export async function endCancelled(attempt: Attempt, options: { readonly uncount
  * An end that must not leave an effect unread: reads back what is open, then ends. Not found: marked `failed` where a guard
  * allows that, else parked. Not readable: released at its stage, parked after three such releases.
  */
-export async function endAfterReadback(attempt: Attempt, effects: Effects, end: () => Promise<Ending>): Promise<Ending> {
+export async function endAfterReadback(
+  attempt: Attempt,
+  effects: Effects,
+  end: () => Promise<Ending>,
+): Promise<Ending> {
   await effects.idle();
   const outcomes = countOpen(attempt.lease.record.effects) === 0 ? [] : await effects.resolveOpen("at_end");
   const parked = outcomes.find((outcome) => outcome.is === "park");
@@ -191,7 +222,10 @@ export async function releaseUnread(attempt: Attempt, unsure: OpenOutcome): Prom
 /** Back-off with full jitter: between nothing and min(cap, base x 2^(attempt - 1)). */
 export function retryDelayMs(attempt: Attempt): number {
   const { task, lease, runtime } = attempt;
-  const ceiling = Math.min(task.backoffCapMs, task.backoffBaseMs * 2 ** Math.min(Math.max(lease.record.attempt - 1, 0), 40));
+  const ceiling = Math.min(
+    task.backoffCapMs,
+    task.backoffBaseMs * 2 ** Math.min(Math.max(lease.record.attempt - 1, 0), 40),
+  );
   return Math.round(ceiling * runtime.entropy.random());
 }
 

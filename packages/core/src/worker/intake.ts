@@ -1,9 +1,16 @@
-import { canonicalJson, clipBytes, sha256Hex } from "../util/json.ts";
 import { MAX_INPUT_BYTES } from "../envelope/envelope.ts";
 import { fromUnknown } from "../errors.ts";
 import type { ResolvedTask } from "../task/resolve.ts";
+import { canonicalJson, clipBytes, sha256Hex } from "../util/json.ts";
 import { backoffMs } from "../util/retry.ts";
-import { acquireTask, type Acquired, type AcquireResult, type ReadDelivery, readDelivery, unreadableTaskId } from "./acquire.ts";
+import {
+  type Acquired,
+  type AcquireResult,
+  acquireTask,
+  type ReadDelivery,
+  readDelivery,
+  unreadableTaskId,
+} from "./acquire.ts";
 import type { HeldDelivery } from "./deliveries.ts";
 import type { Holding, Holdings } from "./holdings.ts";
 import { labelOf, type Runtime } from "./runtime.ts";
@@ -40,7 +47,11 @@ const UNKNOWN_TYPE_DELAY_MS = 60_000;
 /** How long acquire is tried, at most, ms; and no longer than half of what the broker holds. */
 const ACQUIRE_PATIENCE_MS = 10_000;
 
-type Started = { readonly is: "run"; readonly run: StartedRun } | { readonly is: "adopted"; readonly holding: Holding } | AcquireResult | { readonly outcome: "unknown_type" };
+type Started =
+  | { readonly is: "run"; readonly run: StartedRun }
+  | { readonly is: "adopted"; readonly holding: Holding }
+  | AcquireResult
+  | { readonly outcome: "unknown_type" };
 
 export function createIntake(parts: IntakeParts): Intake {
   const { runtime, tasks, holdings, settler, unknownTypes } = parts;
@@ -70,7 +81,8 @@ export function createIntake(parts: IntakeParts): Intake {
     const known = tasks.get(read.event.type);
     if (known === undefined && !unknownTypes.isOverdue(read.taskId)) return { outcome: "unknown_type" };
     const holding = holdings.get(read.taskId);
-    if (holding !== undefined && !holding.lease.lost && !holding.lease.ended && isSameTask(holding, read)) return adopt(holding, read, held);
+    if (holding !== undefined && !holding.lease.lost && !holding.lease.ended && isSameTask(holding, read))
+      return adopt(holding, read, held);
     const leaseMs = known?.leaseMs.preflight ?? runtime.settings.receiveLeaseMs;
     const untilMonotonic = clock.monotonic() + Math.min(held.delivery.leaseMs / 2, ACQUIRE_PATIENCE_MS);
     const result = await acquireTask(runtime, read, { leaseMs, untilMonotonic, delivery: held.delivery });
@@ -95,7 +107,11 @@ export function createIntake(parts: IntakeParts): Intake {
     return { is: "adopted", holding };
   };
 
-  const dispose = async (result: Exclude<Started, { readonly is: string }>, read: ReadDelivery, held: HeldDelivery): Promise<Disposition> => {
+  const dispose = async (
+    result: Exclude<Started, { readonly is: string }>,
+    read: ReadDelivery,
+    held: HeldDelivery,
+  ): Promise<Disposition> => {
     const label = labelOf(runtime, read.event.type);
     switch (result.outcome) {
       case "dead-letter":
@@ -103,7 +119,11 @@ export function createIntake(parts: IntakeParts): Intake {
       case "unknown_type":
         return abandon(held, read.taskId, UNKNOWN_TYPE_DELAY_MS);
       case "unclear":
-        return abandon(held, read.taskId, backoffMs(Math.max(held.delivery.deliveryCount ?? 1, 1) - 1, STORE_BACKOFF_MS, STORE_BACKOFF_CAP_MS, entropy));
+        return abandon(
+          held,
+          read.taskId,
+          backoffMs(Math.max(held.delivery.deliveryCount ?? 1, 1) - 1, STORE_BACKOFF_MS, STORE_BACKOFF_CAP_MS, entropy),
+        );
       case "acquired":
         return "retry";
       case "refused":
@@ -115,9 +135,14 @@ export function createIntake(parts: IntakeParts): Intake {
       case "abandon":
         return abandon(held, read.taskId, action.delayMs);
       case "dead-letter":
-        if (action.duplicate === "ended" && driver.capabilities.deadLetter === "store") return complete(held, read.taskId);
+        if (action.duplicate === "ended" && driver.capabilities.deadLetter === "store")
+          return complete(held, read.taskId);
         if (action.duplicate === undefined) return refuse(held, read.taskId, action.code, action.text);
-        await settler.settle(held, read.taskId, { verb: "dead-letter", reason: action, ...(action.fence === undefined ? {} : { fence: action.fence }) });
+        await settler.settle(held, read.taskId, {
+          verb: "dead-letter",
+          reason: action,
+          ...(action.fence === undefined ? {} : { fence: action.fence }),
+        });
         return "complete";
       default:
         return complete(held, read.taskId);
@@ -157,7 +182,10 @@ export function createIntake(parts: IntakeParts): Intake {
     const { store, settings, owner } = runtime;
     const taskId = unreadableTaskId(driver.queue, held.delivery);
     const { delivery } = held;
-    const input = canonicalJson({ body: clipBytes(delivery.body, MAX_INPUT_BYTES / 2), content_type: delivery.contentType ?? null }, "message");
+    const input = canonicalJson(
+      { body: clipBytes(delivery.body, MAX_INPUT_BYTES / 2), content_type: delivery.contentType ?? null },
+      "message",
+    );
     const token = entropy.token();
     const at = clock.now();
     const leaseMs = settings.receiveLeaseMs;
@@ -192,7 +220,10 @@ export function createIntake(parts: IntakeParts): Intake {
         return await process(held, freeSlot);
       } catch (error) {
         // Nothing that arrives may stop the loop: the message comes again, or is dead-lettered by the broker's own count.
-        runtime.logger.error("a delivery could not be processed", { message_id: held.delivery.messageId, error: fromUnknown(error, "process").message });
+        runtime.logger.error("a delivery could not be processed", {
+          message_id: held.delivery.messageId,
+          error: fromUnknown(error, "process").message,
+        });
         held.letGo();
         return "retry";
       }

@@ -1,9 +1,13 @@
 import type { Timer } from "../clock.ts";
-import { createHeap, type HeapItem } from "../util/heap.ts";
+import { createHeap } from "../util/heap.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** Something that must be looked at in time: a lease, a delivery. */
-export interface Kept extends HeapItem {
+export interface Kept {
+  /** Kept by the keeper: when the next look is due, monotonic. */
+  due: number;
+  /** Kept by the keeper: its place in the order; -1: not kept. */
+  place: number;
   /** Monotonic time of the next look; Infinity: none. */
   nextDue(): number;
   /** The time has come, or passed long ago (a stall, a suspend): decide by the clock, not by the order of timers (JS-02). */
@@ -27,7 +31,12 @@ const DRIFT_MS = 100;
 
 export function createKeeper(runtime: Runtime, afterLooks: () => void): Keeper {
   const { clock, telemetry } = runtime;
-  const heap = createHeap<Kept>();
+  const heap = createHeap<Kept>((left, right) => left.due < right.due, {
+    get: (item) => item.place,
+    set: (item, place) => {
+      item.place = place;
+    },
+  });
   /** Often enough that a lease hears of a suspend well before it runs out. */
   const pulseMs = Math.min(Math.max(runtime.settings.receiveLeaseMs / 12, 250), 5_000);
   let timer: Timer | undefined;
@@ -36,7 +45,7 @@ export function createKeeper(runtime: Runtime, afterLooks: () => void): Keeper {
   let closed = false;
 
   const arm = (): void => {
-    const first = heap.first();
+    const first = heap.peek();
     if (closed || first === undefined) return;
     const now = clock.monotonic();
     const due = Math.min(first.due, now + pulseMs);
@@ -57,7 +66,7 @@ export function createKeeper(runtime: Runtime, afterLooks: () => void): Keeper {
     if (jumped) {
       for (const item of [...heap.items()]) look(item);
     } else {
-      for (let item = heap.first(); item !== undefined && item.due <= now; item = heap.first()) look(item);
+      for (let item = heap.peek(); item !== undefined && item.due <= now; item = heap.peek()) look(item);
     }
     afterLooks();
     arm();
@@ -69,30 +78,33 @@ export function createKeeper(runtime: Runtime, afterLooks: () => void): Keeper {
     heap.remove(item);
     item.look();
     const due = item.nextDue();
-    if (due !== Number.POSITIVE_INFINITY && item.place < 0) heap.update(item, Math.max(due, clock.monotonic() + 1));
+    if (due !== Number.POSITIVE_INFINITY && item.place < 0) put(item, Math.max(due, clock.monotonic() + 1));
+  };
+
+  const put = (item: Kept, due: number): void => {
+    item.due = due;
+    heap.push(item);
   };
 
   return {
     keep(item) {
       if (closed) return;
       const due = item.nextDue();
-      if (due === Number.POSITIVE_INFINITY) {
-        heap.remove(item);
-        return;
-      }
-      heap.update(item, due);
+      if (item.place >= 0) heap.remove(item);
+      if (due === Number.POSITIVE_INFINITY) return;
+      put(item, due);
       arm();
     },
     drop(item) {
-      heap.remove(item);
-      if (heap.size === 0) {
+      if (item.place >= 0) heap.remove(item);
+      if (heap.size() === 0) {
         timer?.cancel();
         timer = undefined;
         timerDue = Number.POSITIVE_INFINITY;
       }
     },
     get size() {
-      return heap.size;
+      return heap.size();
     },
     close() {
       closed = true;

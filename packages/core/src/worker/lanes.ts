@@ -28,7 +28,12 @@ export function createLanes(runtime: Runtime, settler: Settler): Lanes {
 
   const giveBackTail = async (tail: Waiting[]): Promise<void> => {
     for (let waiting = tail.pop(); waiting !== undefined; waiting = tail.pop()) {
-      await settler.settle(waiting.held, waiting.held.delivery.messageId, { verb: "abandon", delayMs: 0 }, { now: true });
+      await settler.settle(
+        waiting.held,
+        waiting.held.delivery.messageId,
+        { verb: "abandon", delayMs: 0 },
+        { now: true },
+      );
       waiting.giveBack();
     }
   };

@@ -1,11 +1,11 @@
-import { LeaseholdError, fromUnknown } from "../errors.ts";
 import { sleep } from "../clock.ts";
+import { fromUnknown, LeaseholdError } from "../errors.ts";
 import type { TaskRecord } from "../record/record.ts";
 import type { HolderOutcome, HolderState, HolderWrite, Refused } from "../store/task-store.ts";
 import type { AbortReason } from "../task/define.ts";
 import { backoffMs } from "../util/retry.ts";
 import { within } from "../util/timeout.ts";
-import { type Runtime, leaseMarginMs } from "./runtime.ts";
+import { leaseMarginMs, type Runtime } from "./runtime.ts";
 
 /** One write of a holder. */
 export interface LeaseWrite {
@@ -146,7 +146,13 @@ export function createLease(runtime: Runtime, start: LeaseStart): Lease {
     const sentWall = clock.now();
     const sentMonotonic = clock.monotonic();
     seq += 1;
-    const holderWrite: HolderWrite = { taskId: record.task_id, token: start.token, seq, at: sentWall, state: write.state(record) };
+    const holderWrite: HolderWrite = {
+      taskId: record.task_id,
+      token: start.token,
+      seq,
+      at: sentWall,
+      state: write.state(record),
+    };
     for (let tries = 0; ; tries++) {
       try {
         const answer = await tryOnce(write, holderWrite);

@@ -1,13 +1,13 @@
 import { hostname } from "node:os";
 import type { PayloadStore } from "../client/payload-store.ts";
+import { type Clock, systemClock } from "../clock.ts";
 import { DEFAULT_RECOVER_AFTER_MS, DEFAULT_RETENTION_MS } from "../defaults.ts";
-import { systemClock, type Clock } from "../clock.ts";
 import { type Entropy, systemEntropy } from "../entropy.ts";
 import { LeaseholdError } from "../errors.ts";
 import type { QueueDriver } from "../queue/driver.ts";
 import type { TaskStore } from "../store/task-store.ts";
 import type { AnyTask } from "../task/define.ts";
-import { resolveTask, type ResolvedTask } from "../task/resolve.ts";
+import { type ResolvedTask, resolveTask } from "../task/resolve.ts";
 import { createTelemetry } from "../telemetry/create-telemetry.ts";
 import { type Logger, silentLogger } from "../telemetry/logger.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -67,10 +67,17 @@ export function resolveWorker(options: WorkerOptions): ResolvedWorker {
     if (tasks.has(task.type)) throw refuse("tasks", task.type, "each task type once");
     tasks.set(task.type, task);
   }
-  for (const [field, verb] of [["queue", "receive"], ["store", "acquire"]] as const) {
+  for (const [field, verb] of [
+    ["queue", "receive"],
+    ["store", "acquire"],
+  ] as const) {
     const part: unknown = options[field];
     if (typeof (part as Record<string, unknown> | undefined)?.[verb] !== "function") {
-      throw refuse(field, part, field === "queue" ? "a queue, as openQueue opens it" : "a store, as openStore opens it");
+      throw refuse(
+        field,
+        part,
+        field === "queue" ? "a queue, as openQueue opens it" : "a store, as openStore opens it",
+      );
     }
   }
   const entropy = options.entropy ?? systemEntropy;
@@ -78,11 +85,16 @@ export function resolveWorker(options: WorkerOptions): ResolvedWorker {
   const settings: WorkerSettings = {
     concurrency: countOf(options.concurrency ?? 10, "concurrency"),
     maxClockSkewMs: durationMs(options.maxClockSkew ?? 2_000, "maxClockSkew"),
-    recoverAfterMs: atLeast(durationMs(options.recoverAfter ?? DEFAULT_RECOVER_AFTER_MS, "recoverAfter"), 1_000, "recoverAfter"),
+    recoverAfterMs: atLeast(
+      durationMs(options.recoverAfter ?? DEFAULT_RECOVER_AFTER_MS, "recoverAfter"),
+      1_000,
+      "recoverAfter",
+    ),
     retentionMs: atLeast(durationMs(options.retention ?? DEFAULT_RETENTION_MS, "retention"), DAY_MS, "retention"),
     stopMs: durationMs(options.stop ?? 25_000, "stop"),
     orderHoldMs: durationMs(options.orderHold ?? 300_000, "orderHold"),
-    hungAfterMs: options.hungAfter === false ? Number.POSITIVE_INFINITY : durationMs(options.hungAfter ?? 300_000, "hungAfter"),
+    hungAfterMs:
+      options.hungAfter === false ? Number.POSITIVE_INFINITY : durationMs(options.hungAfter ?? 300_000, "hungAfter"),
     strictReasons: options.strictReasons ?? false,
     recovery: options.recovery ?? true,
     receiveLeaseMs: Math.max(...[...tasks.values()].map((task) => task.leaseMs.preflight)),
@@ -114,6 +126,13 @@ function atLeast(ms: number, minMs: number, field: string): number {
 }
 
 function refuse(field: string, value: unknown, expected: string): LeaseholdError {
-  const got = typeof value === "string" ? JSON.stringify(value.slice(0, 64)) : typeof value === "number" ? String(value) : Array.isArray(value) ? `a list of ${value.length}` : typeof value;
+  const got =
+    typeof value === "string"
+      ? JSON.stringify(value.slice(0, 64))
+      : typeof value === "number"
+        ? String(value)
+        : Array.isArray(value)
+          ? `a list of ${value.length}`
+          : typeof value;
   return new LeaseholdError("InvalidArgument", `worker.${field}: got ${got}, expected ${expected}`);
 }

@@ -17,7 +17,10 @@ export function createOrphans(runtime: Runtime, onHung: (taskId: string) => void
     add(lease, label) {
       if (held.has(lease)) return;
       telemetry.orphaned(label, 1);
-      const timer = settings.hungAfterMs === Number.POSITIVE_INFINITY ? undefined : clock.setTimer(settings.hungAfterMs, () => onHung(lease.taskId));
+      const timer =
+        settings.hungAfterMs === Number.POSITIVE_INFINITY
+          ? undefined
+          : clock.setTimer(settings.hungAfterMs, () => onHung(lease.taskId));
       held.set(lease, { label, stop: () => timer?.cancel() });
     },
     remove(lease) {

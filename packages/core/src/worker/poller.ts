@@ -105,7 +105,11 @@ export function createPoller(parts: PollerParts): Poller {
           if (signal.aborted) return;
           const failure = fromUnknown(error, "receive");
           telemetry.callFailed("receive", failure.code);
-          if (failures === 0) logger.warn("a receive failed; polling goes on with back-off", { code: failure.code, error: failure.message });
+          if (failures === 0)
+            logger.warn("a receive failed; polling goes on with back-off", {
+              code: failure.code,
+              error: failure.message,
+            });
           await sleep(clock, backoffMs(failures, FAILED_BASE_MS, FAILED_CAP_MS, entropy), signal);
           failures += 1;
         }

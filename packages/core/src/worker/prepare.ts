@@ -7,10 +7,22 @@ import { canonicalJson, parseJson } from "../util/json.ts";
 import { retrying } from "../util/retry.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Effects } from "./effects.ts";
-import { deadLetter, endAfterReadback, endCancelled, type Ending, park, release, releaseUnread, retryDelayMs, settle } from "./ends.ts";
+import {
+  deadLetter,
+  type Ending,
+  endAfterReadback,
+  endCancelled,
+  park,
+  release,
+  releaseUnread,
+  retryDelayMs,
+  settle,
+} from "./ends.ts";
 
 /** Either the handler runs with this input, or the lease has ended without it. */
-export type Prepared = { readonly run: true; readonly input: unknown } | { readonly run: false; readonly ending: Ending };
+export type Prepared =
+  | { readonly run: true; readonly input: unknown }
+  | { readonly run: false; readonly ending: Ending };
 
 /** The JSON text of the input, when the event brought it. */
 export interface InputSource {
@@ -30,7 +42,9 @@ export async function prepare(attempt: Attempt, effects: Effects, source: InputS
   if (record.deadline !== undefined && runtime.clock.now() >= parseTime(record.deadline)) {
     return ended(
       await endAfterReadback(attempt, effects, () =>
-        deadLetter(attempt, "deadline_passed", `the deadline ${record.deadline} passed before the task was done`, { uncounted: true }),
+        deadLetter(attempt, "deadline_passed", `the deadline ${record.deadline} passed before the task was done`, {
+          uncounted: true,
+        }),
       ),
     );
   }
@@ -39,7 +53,8 @@ export async function prepare(attempt: Attempt, effects: Effects, source: InputS
   const text = source.text ?? (await loadPayload(attempt));
   if (text === undefined) return ended(await endWithoutPayload(attempt));
   const input = await parseInput(attempt, text);
-  if (!input.ok) return ended(await endAfterReadback(attempt, effects, () => deadLetter(attempt, "invalid_input", input.reason)));
+  if (!input.ok)
+    return ended(await endAfterReadback(attempt, effects, () => deadLetter(attempt, "invalid_input", input.reason)));
 
   const ending = await applyRetryRule(attempt, effects);
   if (ending !== undefined) return ended(ending);
@@ -58,7 +73,11 @@ async function endExhausted(attempt: Attempt, effects: Effects): Promise<Ending>
   const outcomes = countOpen(lease.record.effects) === 0 ? [] : await effects.resolveOpen("at_end");
   const open = outcomes.find((outcome) => outcome.is !== "verified");
   if (open !== undefined) {
-    return park(attempt, "attempts_exhausted", new ParkError(`${task.attempts} attempts are used up and effect ${open.slot} is open`, { cause: open.error }));
+    return park(
+      attempt,
+      "attempts_exhausted",
+      new ParkError(`${task.attempts} attempts are used up and effect ${open.slot} is open`, { cause: open.error }),
+    );
   }
   const settled = await settleBy(attempt, effects);
   if (settled !== undefined) return settled;
@@ -74,7 +93,8 @@ async function endExhausted(attempt: Attempt, effects: Effects): Promise<Ending>
 /** The record lost its payload. */
 async function endWithoutPayload(attempt: Attempt): Promise<Ending> {
   const text = `the payload ${attempt.lease.record.payload_ref} is gone`;
-  if (countOpen(attempt.lease.record.effects) > 0) return park(attempt, "payload_missing", new ParkError(`${text} and an effect is open`));
+  if (countOpen(attempt.lease.record.effects) > 0)
+    return park(attempt, "payload_missing", new ParkError(`${text} and an effect is open`));
   return deadLetter(attempt, "payload_missing", text);
 }
 
@@ -91,15 +111,24 @@ async function loadPayload(attempt: Attempt): Promise<string | undefined> {
   });
 }
 
-async function parseInput(attempt: Attempt, text: string): Promise<{ readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly reason: string }> {
+async function parseInput(
+  attempt: Attempt,
+  text: string,
+): Promise<{ readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly reason: string }> {
   const json = parseJson(text);
   if (json === undefined) return { ok: false, reason: "the stored input is no JSON" };
   try {
     const parsed = await attempt.task.definition.input.safeParseAsync(json.value);
     if (parsed.success) return { ok: true, value: parsed.data };
-    return { ok: false, reason: `input of task type ${attempt.task.type}: ${describeIssues(parsed.error, json.value, "input")}` };
+    return {
+      ok: false,
+      reason: `input of task type ${attempt.task.type}: ${describeIssues(parsed.error, json.value, "input")}`,
+    };
   } catch (error) {
-    return { ok: false, reason: `input of task type ${attempt.task.type}: its schema threw: ${error instanceof Error ? error.message : String(error)}` };
+    return {
+      ok: false,
+      reason: `input of task type ${attempt.task.type}: its schema threw: ${error instanceof Error ? error.message : String(error)}`,
+    };
   }
 }
 
@@ -124,10 +153,24 @@ async function applyRetryRule(attempt: Attempt, effects: Effects): Promise<Endin
   if (settled !== undefined) return settled;
   if (record.attempts_total <= 1) return undefined;
   if (stoppedAt === "external_call" && record.last_claims.at(-1)?.guard === "none") {
-    return park(attempt, "unguarded_call", new ParkError(`an attempt stopped in external_call after a claim with the guard "none": ${record.last_claims.at(-1)?.reason}`));
+    return park(
+      attempt,
+      "unguarded_call",
+      new ParkError(
+        `an attempt stopped in external_call after a claim with the guard "none": ${record.last_claims.at(-1)?.reason}`,
+      ),
+    );
   }
-  if ((stoppedAt === "external_call" || stoppedAt === "preflight") && task.retry[stoppedAt] === "park" && record.resolution === undefined) {
-    return park(attempt, "retry_rule", new ParkError(`an attempt stopped in ${stoppedAt}, and task type ${task.type} parks then`));
+  if (
+    (stoppedAt === "external_call" || stoppedAt === "preflight") &&
+    task.retry[stoppedAt] === "park" &&
+    record.resolution === undefined
+  ) {
+    return park(
+      attempt,
+      "retry_rule",
+      new ParkError(`an attempt stopped in ${stoppedAt}, and task type ${task.type} parks then`),
+    );
   }
   return undefined;
 }
@@ -146,7 +189,11 @@ export function resultText(value: unknown, maxBytes: number): string | undefined
   const text = canonicalJson(value, "result");
   const bytes = Buffer.byteLength(text);
   if (bytes <= maxBytes) return text;
-  throw new LeaseholdError("PayloadTooLarge", `result: ${bytes} bytes of JSON, at most ${maxBytes}; store it elsewhere and return a reference`, {
-    details: { bytes, limit: maxBytes },
-  });
+  throw new LeaseholdError(
+    "PayloadTooLarge",
+    `result: ${bytes} bytes of JSON, at most ${maxBytes}; store it elsewhere and return a reference`,
+    {
+      details: { bytes, limit: maxBytes },
+    },
+  );
 }

@@ -1,4 +1,4 @@
-import { LeaseholdError, fromUnknown } from "../errors.ts";
+import { fromUnknown, LeaseholdError } from "../errors.ts";
 import type { AnyEffect, Verified } from "../task/define.ts";
 
 /** What reading an effect back says. Only `absent` can ever lead to a commit. */
@@ -40,7 +40,9 @@ export async function readBack(effect: AnyEffect, context: ReadbackContext): Pro
 export async function judge(effect: AnyEffect, thing: unknown): Promise<Readback> {
   try {
     const verified = (await effect.verify(thing)) as Verified | false | null | undefined;
-    return verified === false || verified === null || verified === undefined ? { found: "unsure" } : { found: "verified", verified };
+    return verified === false || verified === null || verified === undefined
+      ? { found: "unsure" }
+      : { found: "verified", verified };
   } catch (error) {
     return { found: "unsure", error: fromUnknown(error, `verify of effect ${effect.name}`) };
   }

@@ -50,11 +50,22 @@ function detailsText(details: unknown): string {
  * The receipt of the whole task: of the effect that `receiptFrom` names, else of the only one, else of the last; without
  * effects the hash of the result.
  */
-export function taskReceipt(record: TaskRecord, receiptFrom: string | undefined, result: string | undefined, now: number): Receipt {
+export function taskReceipt(
+  record: TaskRecord,
+  receiptFrom: string | undefined,
+  result: string | undefined,
+  now: number,
+): Receipt {
   const receipts = Object.entries(record.effects)
     .filter(([, effect]) => effect.receipt !== undefined)
     .map(([slot, effect]) => ({ slot, receipt: effect.receipt as Receipt }))
-    .sort((left, right) => (left.receipt.verified_at < right.receipt.verified_at ? -1 : left.receipt.verified_at > right.receipt.verified_at ? 1 : 0));
+    .sort((left, right) =>
+      left.receipt.verified_at < right.receipt.verified_at
+        ? -1
+        : left.receipt.verified_at > right.receipt.verified_at
+          ? 1
+          : 0,
+    );
   const named = receipts.filter(({ slot }) => receiptFrom !== undefined && effectNameOf(slot) === receiptFrom);
   const chosen = named.at(-1) ?? receipts.at(-1);
   if (chosen !== undefined) return { ...chosen.receipt, stage: "settled" };

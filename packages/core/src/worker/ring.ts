@@ -1,5 +1,5 @@
-import { ringMessage } from "../envelope/message.ts";
 import { parseTime } from "../clock.ts";
+import { ringMessage } from "../envelope/message.ts";
 import { fromUnknown } from "../errors.ts";
 import type { TaskRecord } from "../record/record.ts";
 import type { Runtime } from "./runtime.ts";
@@ -15,7 +15,11 @@ export interface Ring {
  * Sends a message that says "look at this task". Never throws: `check_at` is set, so what could not be sent is rung by the
  * recovery loop.
  */
-export async function sendRing(runtime: Pick<Runtime, "driver" | "telemetry">, record: TaskRecord, ring: Ring): Promise<boolean> {
+export async function sendRing(
+  runtime: Pick<Runtime, "driver" | "telemetry">,
+  record: TaskRecord,
+  ring: Ring,
+): Promise<boolean> {
   const { driver, telemetry } = runtime;
   const delayMs = ring.delayMs ?? 0;
   if (delayMs > driver.capabilities.maxSendDelayMs) return false;

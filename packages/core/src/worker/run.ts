@@ -1,13 +1,24 @@
 import { context } from "@opentelemetry/api";
 import { MAX_INPUT_BYTES } from "../envelope/envelope.ts";
 import { fromUnknown, isLeaseholdError, ParkError, RetryableError, verdictOf } from "../errors.ts";
-import { countOpen } from "../record/stage.ts";
 import type { Receipt, TaskRecord } from "../record/record.ts";
+import { countOpen } from "../record/stage.ts";
 import type { ClaimRequest, EffectDefinition, PreviousAttempt, TaskContext } from "../task/define.ts";
 import { errorTypeOf } from "../telemetry/error-type.ts";
 import type { Attempt } from "./attempt.ts";
 import { createEffects, type Effects } from "./effects.ts";
-import { deadLetter, endAfterReadback, endCancelled, type Ending, LAPSE, park, release, retryDelayMs, settle, textOf } from "./ends.ts";
+import {
+  deadLetter,
+  type Ending,
+  endAfterReadback,
+  endCancelled,
+  LAPSE,
+  park,
+  release,
+  retryDelayMs,
+  settle,
+  textOf,
+} from "./ends.ts";
 import { type InputSource, prepare, resultText } from "./prepare.ts";
 
 /** How the handler came out. `cutoff`: it still runs, and the last moment to write an end has come. */
@@ -61,7 +72,12 @@ export async function runAttempt(
   return { ending: first, handlerEnded: ending.then(() => handlerEnded) };
 }
 
-function startHandler(attempt: Attempt, effects: Effects, input: unknown, previous: TaskRecord | undefined): Promise<Outcome> {
+function startHandler(
+  attempt: Attempt,
+  effects: Effects,
+  input: unknown,
+  previous: TaskRecord | undefined,
+): Promise<Outcome> {
   const { task, span } = attempt;
   const taskContext = createTaskContext(attempt, effects, input, previous);
   return context.with(span.context, async (): Promise<Outcome> => {
@@ -73,7 +89,12 @@ function startHandler(attempt: Attempt, effects: Effects, input: unknown, previo
   });
 }
 
-function createTaskContext(attempt: Attempt, effects: Effects, input: unknown, previous: TaskRecord | undefined): TaskContext<unknown> {
+function createTaskContext(
+  attempt: Attempt,
+  effects: Effects,
+  input: unknown,
+  previous: TaskRecord | undefined,
+): TaskContext<unknown> {
   const { lease, claims, task, runtime, label } = attempt;
   const { record } = lease;
   return {
@@ -177,10 +198,12 @@ async function concludeReturned(attempt: Attempt, effects: Effects, value: unkno
 
 async function concludeThrown(attempt: Attempt, effects: Effects, error: unknown, open: boolean): Promise<Ending> {
   const { task, lease } = attempt;
-  if (effects.waitedForKey) return release(attempt, { delayMs: retryDelayMs(attempt), error, errorClass: "key_held", giveBack: true });
+  if (effects.waitedForKey)
+    return release(attempt, { delayMs: retryDelayMs(attempt), error, errorClass: "key_held", giveBack: true });
   const verdict = verdictOf(error);
   if (verdict === "park") return park(attempt, "parked", error);
-  if (verdict === "permanent") return endAfterReadback(attempt, effects, () => deadLetter(attempt, "permanent_error", textOf(error)));
+  if (verdict === "permanent")
+    return endAfterReadback(attempt, effects, () => deadLetter(attempt, "permanent_error", textOf(error)));
   if (open) {
     const outcomes = await effects.resolveOpen("at_end");
     const parked = outcomes.find((outcome) => outcome.is === "park");
@@ -188,11 +211,22 @@ async function concludeThrown(attempt: Attempt, effects: Effects, error: unknown
   }
   if (lease.record.attempt >= task.attempts) {
     if (countOpen(lease.record.effects) > 0) {
-      return park(attempt, "attempts_exhausted", new ParkError(`${task.attempts} attempts are used up and an effect is open; the last error was: ${textOf(error)}`));
+      return park(
+        attempt,
+        "attempts_exhausted",
+        new ParkError(
+          `${task.attempts} attempts are used up and an effect is open; the last error was: ${textOf(error)}`,
+        ),
+      );
     }
-    return deadLetter(attempt, "attempts_exhausted", `${task.attempts} attempts are used up; the last error was: ${textOf(error)}`);
+    return deadLetter(
+      attempt,
+      "attempts_exhausted",
+      `${task.attempts} attempts are used up; the last error was: ${textOf(error)}`,
+    );
   }
-  const retryAfterMs = error instanceof RetryableError || verdict === "retryable" ? (error as RetryableError).retryAfterMs : undefined;
+  const retryAfterMs =
+    error instanceof RetryableError || verdict === "retryable" ? (error as RetryableError).retryAfterMs : undefined;
   return release(attempt, {
     delayMs: Number.isFinite(retryAfterMs) ? Math.max(retryAfterMs as number, 0) : retryDelayMs(attempt),
     error,

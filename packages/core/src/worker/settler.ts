@@ -1,8 +1,8 @@
 import type { Timer } from "../clock.ts";
 import { sleep } from "../clock.ts";
+import { copyId } from "../envelope/ids.ts";
 import { fromUnknown, isTransient } from "../errors.ts";
 import type { DeadLetterReason, Outcome, SettleItem } from "../queue/driver.ts";
-import { copyId } from "../envelope/ids.ts";
 import { backoffMs } from "../util/retry.ts";
 import { within } from "../util/timeout.ts";
 import type { HeldDelivery } from "./deliveries.ts";
@@ -53,9 +53,20 @@ export function createSettler(runtime: Runtime): Settler {
       case "complete":
         return { verb: "complete", delivery };
       case "abandon":
-        return { verb: "abandon", delivery, delayMs: Math.round(Math.min(Math.max(end.delayMs, 0), maxAbandonDelayMs)), copyId: id };
+        return {
+          verb: "abandon",
+          delivery,
+          delayMs: Math.round(Math.min(Math.max(end.delayMs, 0), maxAbandonDelayMs)),
+          copyId: id,
+        };
       case "dead-letter":
-        return { verb: "dead-letter", delivery, reason: end.reason, copyId: id, ...(end.fence === undefined ? {} : { fence: end.fence }) };
+        return {
+          verb: "dead-letter",
+          delivery,
+          reason: end.reason,
+          copyId: id,
+          ...(end.fence === undefined ? {} : { fence: end.fence }),
+        };
     }
   };
 
@@ -88,7 +99,11 @@ export function createSettler(runtime: Runtime): Settler {
         return;
       }
       if (outcome?.status === "failed" && !isTransient(outcome.error)) {
-        logger.warn("a delivery could not be settled; it will come again", { verb: entry.item.verb, code: outcome.code, error: outcome.error.message });
+        logger.warn("a delivery could not be settled; it will come again", {
+          verb: entry.item.verb,
+          code: outcome.code,
+          error: outcome.error.message,
+        });
       }
       pending -= 1;
       entry.resolve();

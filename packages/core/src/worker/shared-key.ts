@@ -1,5 +1,5 @@
 import { ParkError } from "../errors.ts";
-import { ENDED, type EffectState, type Receipt } from "../record/record.ts";
+import { type EffectState, ENDED, type Receipt } from "../record/record.ts";
 import type { KeyOwner } from "../store/task-store.ts";
 import { retrying } from "../util/retry.ts";
 import type { Attempt } from "./attempt.ts";
@@ -34,8 +34,24 @@ export async function takeSharedKey(attempt: Attempt, slot: string, system: stri
   for (;;) {
     lease.assertLive();
     const claim = await retrying(
-      () => store.claimKey({ system, key, owner, at: clock.now(), retentionMs: settings.retentionMs, ...(from === undefined ? {} : { from }) }),
-      { clock, entropy, doing: "claim of a shared key", untilMonotonic: lease.deadlineMonotonic, baseMs: 100, capMs: 2_000, signal: lease.signal },
+      () =>
+        store.claimKey({
+          system,
+          key,
+          owner,
+          at: clock.now(),
+          retentionMs: settings.retentionMs,
+          ...(from === undefined ? {} : { from }),
+        }),
+      {
+        clock,
+        entropy,
+        doing: "claim of a shared key",
+        untilMonotonic: lease.deadlineMonotonic,
+        baseMs: 100,
+        capMs: 2_000,
+        signal: lease.signal,
+      },
     );
     if (claim.outcome === "claimed") {
       return claim.fresh ? { taken: "fresh" } : { taken: "inherited", ...(intent === undefined ? {} : { intent }) };
@@ -50,7 +66,10 @@ export async function takeSharedKey(attempt: Attempt, slot: string, system: stri
       capMs: 2_000,
       signal: lease.signal,
     });
-    const theirs = record === undefined ? undefined : Object.values(record.effects).find((effect) => effect.key === key && effect.external_system === system);
+    const theirs =
+      record === undefined
+        ? undefined
+        : Object.values(record.effects).find((effect) => effect.key === key && effect.external_system === system);
     if (theirs?.receipt !== undefined) return { taken: "made", receipt: theirs.receipt };
     if (record !== undefined && record.status === "parked") {
       throw new ParkError(`effect ${slot}: its shared key is held by task ${holder.task_id}, which is parked`);

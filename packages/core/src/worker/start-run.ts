@@ -1,20 +1,20 @@
+import { parseTime } from "../clock.ts";
 import { fromUnknown } from "../errors.ts";
 import type { TaskRecord } from "../record/record.ts";
-import { parseTime } from "../clock.ts";
 import type { ResolvedTask } from "../task/resolve.ts";
 import type { Acquired, ReadDelivery } from "./acquire.ts";
-import { createAttempt, type Attempt } from "./attempt.ts";
+import { type Attempt, createAttempt } from "./attempt.ts";
 import { createClaims } from "./claims.ts";
 import type { DeliveryLoss, HeldDelivery } from "./deliveries.ts";
-import { type BrokerEnd, deadLetter, endAfterReadback, type Ending } from "./ends.ts";
 import { createEffects } from "./effects.ts";
+import { type BrokerEnd, deadLetter, type Ending, endAfterReadback } from "./ends.ts";
 import type { Holding, Holdings } from "./holdings.ts";
 import type { Disposition } from "./intake.ts";
 import type { Keeper } from "./keeper.ts";
 import { createLease } from "./lease.ts";
 import type { Orphans } from "./orphans.ts";
 import { sendRing } from "./ring.ts";
-import { runAttempt, type RunResult } from "./run.ts";
+import { type RunResult, runAttempt } from "./run.ts";
 import { brokerLeaseMs, labelOf, orderingKeyOf, type Runtime } from "./runtime.ts";
 import type { Settler } from "./settler.ts";
 import { unknownTask } from "./unknown-types.ts";
@@ -37,7 +37,13 @@ export interface RunParts {
 }
 
 /** Puts an acquired task to work: lease, claims, watch, deliveries; then the end, first in the record, then at the broker. */
-export function startRun(parts: RunParts, acquired: Acquired, read: ReadDelivery, first: HeldDelivery, freeSlot: () => void): StartedRun {
+export function startRun(
+  parts: RunParts,
+  acquired: Acquired,
+  read: ReadDelivery,
+  first: HeldDelivery,
+  freeSlot: () => void,
+): StartedRun {
   const { runtime, keeper, holdings, orphans } = parts;
   const known = parts.tasks.get(acquired.record.task_type);
   const task = known ?? unknownTask(acquired.record.task_type);
@@ -141,7 +147,10 @@ async function endUnknown(attempt: Attempt): Promise<Ending> {
       deadLetter(attempt, "unknown_type", `no worker of this queue has a handler for task type ${attempt.task.type}`),
     );
   } catch (error) {
-    attempt.runtime.logger.error("a task of unknown type could not be ended", { task_id: attempt.lease.taskId, error: fromUnknown(error, "end").message });
+    attempt.runtime.logger.error("a task of unknown type could not be ended", {
+      task_id: attempt.lease.taskId,
+      error: fromUnknown(error, "end").message,
+    });
     return { how: "lost", broker: { verb: "lapse" } };
   }
 }
@@ -163,7 +172,12 @@ function onDeliveryLoss(parts: RunParts, holding: Holding, held: HeldDelivery, l
 }
 
 /** Tells the broker how the lease ended: one delivery carries an abandon or a dead-letter, the others are completed. */
-async function tellBroker(parts: RunParts, holding: Holding, first: HeldDelivery, ending: Ending): Promise<Disposition> {
+async function tellBroker(
+  parts: RunParts,
+  holding: Holding,
+  first: HeldDelivery,
+  ending: Ending,
+): Promise<Disposition> {
   const { settler, runtime } = parts;
   const live = [...holding.deliveries.values()].filter((held) => held.live);
   const { broker } = ending;
@@ -175,12 +189,20 @@ async function tellBroker(parts: RunParts, holding: Holding, first: HeldDelivery
   const carrier = live.at(-1);
   const others = live.slice(0, -1).map((held) => settler.settle(held, holding.taskId, { verb: "complete" }, { now }));
   if (carrier !== undefined) await settleCarrier(parts, holding, first, carrier, broker, now);
-  else if (broker.verb === "abandon" && holding.orderingKey === undefined) await sendRing(runtime, holding.lease.record, { cause: "released", delayMs: broker.delayMs });
+  else if (broker.verb === "abandon" && holding.orderingKey === undefined)
+    await sendRing(runtime, holding.lease.record, { cause: "released", delayMs: broker.delayMs });
   await Promise.all(others);
   return broker.verb === "abandon" ? "retry" : "complete";
 }
 
-async function settleCarrier(parts: RunParts, holding: Holding, first: HeldDelivery, carrier: HeldDelivery, broker: Exclude<BrokerEnd, { verb: "lapse" }>, now: boolean): Promise<void> {
+async function settleCarrier(
+  parts: RunParts,
+  holding: Holding,
+  first: HeldDelivery,
+  carrier: HeldDelivery,
+  broker: Exclude<BrokerEnd, { verb: "lapse" }>,
+  now: boolean,
+): Promise<void> {
   const { settler, runtime } = parts;
   const { maxAbandonDelayMs, deadLetter: deadLetterBy } = runtime.driver.capabilities;
   if (broker.verb === "abandon") {
@@ -189,14 +211,18 @@ async function settleCarrier(parts: RunParts, holding: Holding, first: HeldDeliv
     else if (broker.delayMs > maxAbandonDelayMs) return settler.settle(carrier, holding.taskId, { verb: "complete" });
     return settler.settle(carrier, holding.taskId, broker, { now });
   }
-  if (broker.verb === "dead-letter" && deadLetterBy === "store") return settler.settle(carrier, holding.taskId, { verb: "complete" }, { now });
+  if (broker.verb === "dead-letter" && deadLetterBy === "store")
+    return settler.settle(carrier, holding.taskId, { verb: "complete" }, { now });
   return settler.settle(carrier, holding.taskId, broker, { now });
 }
 
 function observeAcquire(runtime: Runtime, acquired: Acquired, read: ReadDelivery): void {
   const { record, expiredStage } = acquired;
   const label = labelOf(runtime, record.task_type);
-  const dueFrom = Math.max(parseTime(read.event.time ?? record.created_at), record.not_before === undefined ? 0 : parseTime(record.not_before));
+  const dueFrom = Math.max(
+    parseTime(read.event.time ?? record.created_at),
+    record.not_before === undefined ? 0 : parseTime(record.not_before),
+  );
   runtime.telemetry.acquired(label, Math.max(acquired.sentWall - dueFrom, 0));
   if (expiredStage !== undefined) runtime.telemetry.leaseExpired(label, expiredStage);
 }

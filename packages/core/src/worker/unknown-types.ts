@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Clock } from "../clock.ts";
-import { resolveTask, type ResolvedTask } from "../task/resolve.ts";
+import { type ResolvedTask, resolveTask } from "../task/resolve.ts";
 
 /** How long a type may be unknown to this process before its tasks are dead-lettered: a rolling deploy takes less, ms. */
 const PATIENCE_MS = 3_600_000;
