@@ -98,8 +98,10 @@ export function createAttempt(start: AttemptStart): Attempt {
 
   const keepAlive = async (): Promise<void> => {
     renewing = true;
+    let renewed = false;
     try {
       await renew();
+      renewed = true;
     } catch (error) {
       // A lost lease has told the handler already; anything else leaves the lease to its deadline.
       if (!isLeaseholdError(error, "LeaseLost")) {
@@ -110,6 +112,8 @@ export function createAttempt(start: AttemptStart): Attempt {
       }
     } finally {
       renewing = false;
+      // The answer was noted while the renewal was under way: the next one is due from here. After a refusal there is none.
+      if (renewed) start.keep(watch);
     }
   };
 
