@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { defineTask, type Receipt, type TaskContext, type TaskDefinition, type TaskRecord } from "@leasehold/core";
+import { isDeepStrictEqual } from "node:util";
+import { defineTask, LeaseholdError, type TaskContext, type TaskDefinition, type TaskRecord } from "@leasehold/core";
 import { z } from "zod";
-import type { Ability, LifecycleHarness, PlayedClient, PlayedProcess, World } from "./harness.ts";
+import type { Ability, FaultRule, LifecycleHarness, PlayedClient, PlayedProcess, World } from "./harness.ts";
 
 export const INPUT = z.object({ n: z.number() });
 type InputSchema = typeof INPUT;
@@ -79,9 +80,15 @@ export function factsOf(record: TaskRecord): Facts {
 
 /** The record says exactly this, as far as this goes. */
 export function expectFacts(record: TaskRecord, expected: Partial<Facts>): void {
-  const facts: Record<string, unknown> = {};
-  for (const name of Object.keys(expected)) facts[name] = factsOf(record)[name as keyof Facts];
-  assert.deepEqual(facts, expected);
+  const facts = factsOf(record);
+  const wrong = Object.entries(expected).flatMap(([name, value]) => {
+    const got = facts[name as keyof Facts];
+    return isDeepStrictEqual(got, value)
+      ? []
+      : [`${name}: got ${JSON.stringify(got)}, expected ${JSON.stringify(value)}`];
+  });
+  if (wrong.length > 0)
+    assert.fail(`${wrong.join("; ")} (end_reason: ${record.end_reason}, last_error: ${record.last_error})`);
 }
 
 /** What a task that made its one effect looks like at its end. */
@@ -150,4 +157,12 @@ export function unlessAble(...abilities: readonly Ability[]): (harness: Lifecycl
   return (harness) => abilities.map((ability) => harness.cannot[ability]).find((reason) => reason !== undefined);
 }
 
-export type { Receipt };
+/** What a call to something unreachable throws. */
+export const UNREACHABLE = new LeaseholdError("Unavailable", "played: not reachable");
+/** The worker acquires once; later deliveries find no store, until it heals. */
+export const ONE_ATTEMPT: readonly FaultRule[] = [
+  { on: "store.acquire", fault: { error: UNREACHABLE }, skip: 1, times: Number.POSITIVE_INFINITY },
+];
+
+/** The first attempt has ended, however. */
+export const ENDED_ONCE = (record: TaskRecord): boolean => record.fence > 0 && record.status !== "leased";
