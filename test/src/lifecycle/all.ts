@@ -1,8 +1,9 @@
 import type { Suite } from "../suite/case.ts";
 import { crashes } from "./crash.cases.ts";
+import { handlerEndTable } from "./handler-end-table.cases.ts";
 import { handlerEnds } from "./handler-ends.cases.ts";
 import type { LifecycleHarness } from "./harness.ts";
 import { running } from "./running.cases.ts";
 
 /** Everything that has to hold for a task on a queue and a store, whichever they are. */
-export const lifecycleSuites: readonly Suite<LifecycleHarness>[] = [running, crashes, handlerEnds];
+export const lifecycleSuites: readonly Suite<LifecycleHarness>[] = [running, crashes, handlerEndTable, handlerEnds];

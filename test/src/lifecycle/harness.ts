@@ -1,5 +1,13 @@
 import type { Client, ClientOptions, Worker, WorkerOptions } from "@leasehold/core";
-import type { Clock, Delivery, LeaseholdError, QueueDriver, TaskRecord, TaskStore } from "@leasehold/core/driver";
+import type {
+  Clock,
+  Delivery,
+  ItemStore,
+  LeaseholdError,
+  QueueDriver,
+  TaskRecord,
+  TaskStore,
+} from "@leasehold/core/driver";
 import type { Harness } from "../suite/case.ts";
 import type { ExternalSystem } from "./system.ts";
 
@@ -47,6 +55,8 @@ export interface World {
   /** An observer's handles: no faults, counted nowhere. */
   readonly store: TaskStore;
   readonly queue: QueueDriver;
+  /** The items themselves, to break a record as no worker would. */
+  readonly items: ItemStore;
   readonly broker: BrokerControls;
   /** The true time, ms. */
   now(): number;

@@ -166,3 +166,10 @@ export const ONE_ATTEMPT: readonly FaultRule[] = [
 
 /** The first attempt has ended, however. */
 export const ENDED_ONCE = (record: TaskRecord): boolean => record.fence > 0 && record.status !== "leased";
+
+/** A handler, or a part of one, that throws. */
+export function raise(error: Error): () => never {
+  return () => {
+    throw error;
+  };
+}

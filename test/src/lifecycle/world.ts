@@ -43,7 +43,8 @@ const DEFAULT_PATIENCE_MS = 6 * 3_600_000;
 export function createWorld(parts: WorldParts): OpenedWorld {
   const { timing } = parts;
   const clock = parts.clock({});
-  const store = createTaskStore({ items: parts.items() });
+  const items = parts.items();
+  const store = createTaskStore({ items });
   const workers: PlayedWorker[] = [];
   const entropy = createEntropy();
   const postbox = createPostbox();
@@ -68,6 +69,7 @@ export function createWorld(parts: WorldParts): OpenedWorld {
     timing,
     system: createSystem(clock),
     store,
+    items,
     queue: postbox.watch(parts.queue()),
     broker: {
       ...parts.broker,
