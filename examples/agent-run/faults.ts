@@ -1,0 +1,96 @@
+import type { SystemFaults } from "./ledger.ts";
+import type { ToolCall } from "./task-file.ts";
+
+/** What goes wrong on purpose. */
+export type FaultKind =
+  | "lost_message"
+  | "doubled_message"
+  | "hung_call"
+  | "lost_renewals"
+  | "lost_answer"
+  | "crash_after_commit"
+  | "crash_after_send";
+
+/** A fault, and the task that it hits. */
+export interface PlannedFault {
+  readonly kind: FaultKind;
+  readonly call: ToolCall;
+}
+
+interface FaultRule {
+  readonly says: string;
+  /** Task types that it can hit. */
+  readonly types: readonly string[];
+  /** Where in the run: the first and the last part of it, 0 to 1. */
+  readonly between: readonly [number, number];
+}
+
+const ANY = ["publish_post", "open_issue", "send_message"];
+
+export const FAULTS: Readonly<Record<FaultKind, FaultRule>> = {
+  lost_message: { says: "its message vanished before a worker saw it", types: ANY, between: [0, 0.25] },
+  hung_call: {
+    says: "the editor never answered; the budget ended the lease",
+    types: ["publish_post"],
+    between: [0, 0.5],
+  },
+  lost_renewals: { says: "the renewals of its first lease were lost", types: ["publish_post"], between: [0, 0.6] },
+  crash_after_send: {
+    says: "its worker died right after the commit, in a system that cannot be read",
+    types: ["send_message"],
+    between: [0.2, 0.9],
+  },
+  crash_after_commit: {
+    says: "its worker died right after the commit",
+    types: ["publish_post", "open_issue"],
+    between: [0.3, 0.9],
+  },
+  lost_answer: { says: "its commit was applied and the answer lost", types: ["open_issue"], between: [0, 1] },
+  doubled_message: { says: "its message was delivered twice", types: ANY, between: [0.1, 0.9] },
+};
+
+export interface PlanOptions {
+  readonly calls: readonly ToolCall[];
+  /** A number in [0, 1). */
+  readonly random: () => number;
+  /** Time between two enqueues, ms. */
+  readonly everyMs: number;
+  /** A lost message is noticed when the queue has moved past it by this, ms. */
+  readonly recoverAfterMs: number;
+}
+
+/** Chooses a task for each fault, another one each time. A fault that no task of the run can show is left out. */
+export function planFaults(options: PlanOptions): readonly PlannedFault[] {
+  const { calls, random } = options;
+  const taken = new Set<ToolCall>();
+  const planned: PlannedFault[] = [];
+  for (const [kind, rule] of Object.entries(FAULTS) as [FaultKind, FaultRule][]) {
+    const fits = calls.filter((call, index) => {
+      if (taken.has(call) || !rule.types.includes(call.type)) return false;
+      // Two polls of 20 s that bring nothing would also show it; a demo does not wait for them.
+      return kind !== "lost_message" || (calls.length - 1 - index) * options.everyMs > options.recoverAfterMs + 1_000;
+    });
+    const [from, to] = rule.between;
+    const preferred = fits.filter((call) => {
+      const at = calls.indexOf(call) / calls.length;
+      return at >= from && at <= to;
+    });
+    const candidates = preferred.length > 0 ? preferred : fits;
+    const call = candidates[Math.floor(random() * candidates.length)];
+    if (call === undefined) continue;
+    taken.add(call);
+    planned.push({ kind, call });
+  }
+  return planned;
+}
+
+/** The part of the plan that the external system carries out. */
+export function systemFaults(plan: readonly PlannedFault[]): SystemFaults {
+  const inputsOf = (kind: FaultKind, field: string) =>
+    plan.filter((fault) => fault.kind === kind).map((fault) => fault.call.input[field] ?? "");
+  return {
+    hang: inputsOf("hung_call", "draft"),
+    slow: inputsOf("lost_renewals", "draft"),
+    dropAnswer: inputsOf("lost_answer", "title"),
+  };
+}

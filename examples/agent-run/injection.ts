@@ -1,0 +1,95 @@
+import type { QueueDriver, TaskStore } from "@leasehold/core";
+import { type OutgoingMessage, systemClock } from "@leasehold/core/driver";
+import { type Fault, withDeliveryFaults, withFaults } from "@leasehold/core/memory";
+import type { FaultKind } from "./faults.ts";
+import type { Mortal } from "./mortal.ts";
+
+/**
+ * Carries out the part of the plan that happens between client, workers, queue and store. It wraps whatever provider the demo
+ * runs on, so that the same things go wrong on each.
+ */
+export interface Injection {
+  /** What a producer sees: a send may be applied twice. */
+  forClient(queue: QueueDriver): QueueDriver;
+  /** What one worker sees of queue and store, as long as it lives. */
+  forWorker(
+    worker: Mortal,
+    queue: QueueDriver,
+    store: TaskStore,
+  ): { readonly queue: QueueDriver; readonly store: TaskStore };
+  /** What has come to pass. */
+  readonly happened: ReadonlySet<FaultKind>;
+}
+
+/** The store calls that write down what the external system answered. */
+const PROOFS: ReadonlySet<string> = new Set(["recordCommitted", "recordReceipt"]);
+
+interface StoreWrite {
+  readonly taskId?: string;
+  readonly token?: string;
+}
+
+/** `targets`: the task id that each fault hits. */
+export function createInjection(targets: ReadonlyMap<FaultKind, string>): Injection {
+  const happened = new Set<FaultKind>();
+  /** The lease whose renewals are lost, and how many it has tried. */
+  let victim: { readonly token: string | undefined; tries: number } | undefined;
+
+  const hitsOnce = (kind: FaultKind, taskId: string | undefined): boolean => {
+    if (taskId === undefined || targets.get(kind) !== taskId || happened.has(kind)) return false;
+    happened.add(kind);
+    return true;
+  };
+
+  /** The first renewal carries the handler's claim and passes; those that should keep the lease alive are lost. */
+  const losesRenewal = ({ taskId, token }: StoreWrite): boolean => {
+    if (taskId === undefined || targets.get("lost_renewals") !== taskId) return false;
+    victim ??= { token, tries: 0 };
+    if (victim.token !== token) return false;
+    victim.tries += 1;
+    if (victim.tries === 1) return false;
+    happened.add("lost_renewals");
+    return true;
+  };
+
+  const onStoreCall = (worker: Mortal, name: string, write: StoreWrite): Fault | undefined => {
+    if (worker.dead) return { hang: "before" };
+    if (
+      PROOFS.has(name) &&
+      (hitsOnce("crash_after_commit", write.taskId) || hitsOnce("crash_after_send", write.taskId))
+    ) {
+      // The external system has answered, and nothing of that is written yet.
+      worker.die();
+      return { hang: "before" };
+    }
+    return name === "renew" && losesRenewal(write) ? { drop: "before" } : undefined;
+  };
+
+  return {
+    forClient: (queue) =>
+      withFaults(queue, systemClock, ({ name, args }) => {
+        if (name !== "send") return undefined;
+        const [message] = args[0] as readonly OutgoingMessage[];
+        return message !== undefined && hitsOnce("doubled_message", taskIdIn(message.body))
+          ? { twice: "first" }
+          : undefined;
+      }),
+    forWorker(worker, queue, store) {
+      const lossy = withDeliveryFaults(queue, systemClock, ({ delivery }) =>
+        hitsOnce("lost_message", taskIdIn(delivery.body)) ? { lose: true } : undefined,
+      );
+      return {
+        queue: withFaults(lossy, systemClock, () => (worker.dead ? { hang: "before" } : undefined)),
+        store: withFaults(store, systemClock, ({ name, args }) =>
+          onStoreCall(worker, name, (args[0] ?? {}) as StoreWrite),
+        ),
+      };
+    },
+    happened,
+  };
+}
+
+/** The id of an event that leasehold sent is the task's. */
+function taskIdIn(body: string): string | undefined {
+  return (JSON.parse(body) as { readonly id?: string }).id;
+}
