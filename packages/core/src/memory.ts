@@ -9,3 +9,4 @@ export type { QueueCounts } from "./memory/inventory.ts";
 export { createMemoryItems, createMemoryStore } from "./memory/items.ts";
 export { createMemoryQueue, type MemoryQueueOptions } from "./memory/queue.ts";
 export type { QueueSettings } from "./memory/settings.ts";
+export { noTelemetry } from "./telemetry/no-telemetry.ts";
