@@ -1,4 +1,6 @@
 import type { Suite } from "../suite/case.ts";
+import { begins } from "./begin.cases.ts";
+import { commitOutcomes } from "./commit-outcomes.cases.ts";
 import { crashes } from "./crash.cases.ts";
 import { handlerEndTable } from "./handler-end-table.cases.ts";
 import { handlerEnds } from "./handler-ends.cases.ts";
@@ -6,4 +8,11 @@ import type { LifecycleHarness } from "./harness.ts";
 import { running } from "./running.cases.ts";
 
 /** Everything that has to hold for a task on a queue and a store, whichever they are. */
-export const lifecycleSuites: readonly Suite<LifecycleHarness>[] = [running, crashes, handlerEndTable, handlerEnds];
+export const lifecycleSuites: readonly Suite<LifecycleHarness>[] = [
+  running,
+  crashes,
+  handlerEndTable,
+  handlerEnds,
+  commitOutcomes,
+  begins,
+];

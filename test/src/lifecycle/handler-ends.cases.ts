@@ -82,10 +82,11 @@ export const handlerEnds: Suite<LifecycleHarness> = {
       async run(harness) {
         const world = await harness.open();
         const publish = world.system.effect("idempotent");
-        for (const [key, end] of Object.entries({
+        const ends: Readonly<Record<string, () => unknown>> = {
           returned: () => "late",
           thrown: raise(new PermanentError("late")),
-        })) {
+        };
+        for (const [key, end] of Object.entries(ends)) {
           const handler = gate();
           const task = taskOf(world, {
             type: key,

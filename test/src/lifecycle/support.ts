@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { defineTask, LeaseholdError, type TaskContext, type TaskDefinition, type TaskRecord } from "@leasehold/core";
 import { z } from "zod";
 import type { Ability, FaultRule, LifecycleHarness, PlayedClient, PlayedProcess, World } from "./harness.ts";
+import type { EndpointKind } from "./system.ts";
 
 export const INPUT = z.object({ n: z.number() });
 type InputSchema = typeof INPUT;
@@ -173,3 +174,20 @@ export function raise(error: Error): () => never {
     throw error;
   };
 }
+
+/** A task that makes one effect and returns its receipt. */
+export function publishing(
+  world: World,
+  kind: EndpointKind,
+  options: Parameters<World["system"]["effect"]>[1] = {},
+): TestTask {
+  const publish = world.system.effect(kind, options);
+  return taskOf(world, { effects: [publish], run: (context) => context.effect(publish, { html: "x" }) });
+}
+
+/** How often the system was asked to make something, and to show it. */
+export const commits = (world: World): number => world.system.calls.filter((call) => call === "commit").length;
+export const finds = (world: World): number => world.system.calls.filter((call) => call === "find").length;
+
+/** An effect whose outcome nobody knows. */
+export const STARTED = { stage: "commit", effects: { publish: "started" }, open: 1 } as const;
