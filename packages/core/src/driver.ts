@@ -51,4 +51,6 @@ export {
   type ItemValue,
   type WriteOutcome,
 } from "./store/items.ts";
+export { storable } from "./store/storable.ts";
 export type { TaskStore } from "./store/task-store.ts";
+export { type Logger, silentLogger } from "./telemetry/logger.ts";
