@@ -49,6 +49,9 @@ export async function runAttempt(
     const effects = createEffects(attempt);
     const prepared = await prepare(attempt, effects, source);
     if (!prepared.run) return prepared.ending;
+    // Payload and readbacks may have taken longer than the lease, and somebody may have cancelled meanwhile.
+    attempt.lease.assertLive();
+    if (attempt.lease.signal.aborted) return conclude(attempt, effects, { is: "threw", error: attempt.lease.signal.reason });
     const handler = startHandler(attempt, effects, prepared.input, previous);
     onHandler(true);
     // A handler has ended when its effects have, awaited or not.
