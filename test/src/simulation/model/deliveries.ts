@@ -8,6 +8,8 @@ interface Held {
   deadlineWall: number;
   /** The one settle that was called for it. */
   settle: { readonly verb: SettleItem["verb"]; answered: boolean } | undefined;
+  /** How often it was handed out: a broker may hand out one token twice. */
+  readonly handOuts: number;
 }
 
 /** Watches what one process does with its deliveries. It stands between core and the wire, so it sees what core meant. */
@@ -25,6 +27,7 @@ export function watchedQueue(context: ModelContext, host: Host, driver: QueueDri
       deadlineMonotonic: clock.monotonic() + delivery.leaseMs,
       deadlineWall: clock.now() + delivery.leaseMs,
       settle: undefined,
+      handOuts: (held.get(delivery.token)?.handOuts ?? 0) + 1,
     });
   }
 
@@ -39,7 +42,7 @@ export function watchedQueue(context: ModelContext, host: Host, driver: QueueDri
       fail(9, `${at}, which it does not hold`);
       return undefined;
     }
-    if (one.settle !== undefined && (one.settle.answered || one.settle.verb !== item.verb)) fail(9, `${at}, after a ${one.settle.verb}`);
+    if (one.settle !== undefined && one.handOuts === 1 && (one.settle.answered || one.settle.verb !== item.verb)) fail(9, `${at}, after a ${one.settle.verb}`);
     if (item.verb === "abandon" && isPast(one)) fail(9, `${at}, past its deadline`);
     if (item.verb === "complete" && !ceiling) checkComplete(one, at);
     if (item.verb === "dead-letter" && item.fence !== undefined) {
@@ -69,7 +72,7 @@ export function watchedQueue(context: ModelContext, host: Host, driver: QueueDri
       for (const { delivery } of items) {
         const one = held.get(delivery.token);
         log("extend", host.name, delivery.token);
-        if (one === undefined || one.settle !== undefined) fail(9, `${host.name}: extends delivery ${delivery.token}, which it ${one === undefined ? "does not hold" : "has settled"}`);
+        if (one === undefined || (one.settle !== undefined && one.handOuts === 1)) fail(9, `${host.name}: extends delivery ${delivery.token}, which it ${one === undefined ? "does not hold" : "has settled"}`);
         else if (isPast(one)) fail(9, `${host.name}: extends delivery ${delivery.token} past its deadline`);
       }
       const outcomes = await driver.extend(items);

@@ -1,14 +1,14 @@
 import type { EffectState, TaskRecord } from "@leasehold/core";
 import { BUDGETS_MS } from "../definitions.ts";
 import type { EvidenceBook } from "./effects.ts";
-import type { ModelContext, TaskState } from "./state.ts";
+import { type ModelContext, same, type TaskState } from "./state.ts";
 
 /** What a holder's write does to the effects of the record, and whether it had seen what that takes. */
 export function checkEffects(context: ModelContext, evidence: EvidenceBook, state: TaskState, before: TaskRecord, after: TaskRecord, at: string): void {
   if (before.effects === after.effects) return;
   for (const [slot, now] of Object.entries(after.effects)) {
     const then = before.effects[slot];
-    if (then !== undefined && JSON.stringify(then) === JSON.stringify(now)) continue;
+    if (then !== undefined && same(then, now)) continue;
     if (then?.receipt !== undefined) {
       context.fail(2, `${at}: effect ${slot}, which has its receipt, was changed`);
       continue;

@@ -3,7 +3,7 @@ import { BUDGETS_MS } from "../definitions.ts";
 import type { AppliedWrite } from "../recorder.ts";
 import type { EvidenceBook } from "./effects.ts";
 import { checkEffects } from "./effect-changes.ts";
-import type { ModelContext, TaskState } from "./state.ts";
+import { type ModelContext, same, type TaskState } from "./state.ts";
 
 /** What a write from outside may change on a leased record: nothing of the holder's. */
 const OUTSIDE_LEASED = new Set(["cancel_requested_at", "check_at", "check_shard", "sent_at", "expiry_counted", "write_id", "updated_at"]);
@@ -140,7 +140,3 @@ function changed(before: TaskRecord, after: TaskRecord): string[] {
   return [...new Set([...Object.keys(left), ...Object.keys(right)])].filter((field) => !same(left[field], right[field]));
 }
 
-/** Stored values are plain data whose members keep their order. */
-export function same(left: unknown, right: unknown): boolean {
-  return left === right || JSON.stringify(left) === JSON.stringify(right);
-}

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { TaskRecord } from "@leasehold/core";
 import type { Host } from "../host.ts";
 
@@ -54,4 +55,11 @@ export interface ModelContext {
 export function ownerOfKey(key: string): { readonly taskId: string; readonly slot: string } | undefined {
   const colon = key.indexOf(":");
   return colon < 0 ? undefined : { taskId: key.slice(0, colon), slot: key.slice(colon + 1) };
+}
+
+/** Are two stored values equal, in whatever order their members stand? */
+export function same(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) return false;
+  return isDeepStrictEqual(left, right);
 }
