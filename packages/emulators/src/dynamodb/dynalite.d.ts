@@ -1,0 +1,10 @@
+/** As far as it is used here. The package has no types. */
+declare module "dynalite" {
+  import type { Server } from "node:http";
+
+  export default function dynalite(options: {
+    readonly createTableMs: number;
+    readonly deleteTableMs: number;
+    readonly updateTableMs: number;
+  }): Server;
+}
