@@ -10,6 +10,8 @@ import type { World } from "./world.ts";
 /** A worker in a process of its own. */
 export interface WorkerProcess {
   readonly host: Host;
+  readonly knowsAll: boolean;
+  readonly stopping: boolean;
   /** A stop in order; resolves when the worker has stopped. */
   stop(): Promise<void>;
   /** What it still has after its stop; empty when it has let go of everything. */
@@ -31,7 +33,7 @@ const RESTART_MS = 1_500;
 
 export function createFleet(world: World): Fleet {
   const { plan, network } = world;
-  const places: (WorkerProcess | undefined)[] = [];
+  const places: WorkerProcess[] = [];
   const incarnations: number[] = [];
   let healthy = false;
 
@@ -42,55 +44,44 @@ export function createFleet(world: World): Fleet {
     const dice = createDice(plan.seed, `worker ${name}`);
     // In a rolling deploy one version does not know a type yet.
     const unknown = !healthy && dice.chance(0.1) ? dice.pick(TASK_TYPES) : undefined;
-    places[place] = startWorker(world, host, unknown, () => watch(place));
+    places[place] = startWorker(world, host, unknown);
     world.context.log("worker starts", name);
   }
 
-  /** The worker's process has gone: a supervisor starts another. */
-  function watch(place: number): void {
-    network.setTimer(RESTART_MS, () => start(place));
-  }
-
-  function supervise(place: number): void {
+  /** An orderly stop, then another process. One that dies while it stops is followed by another as well. */
+  function roll(place: number): void {
     const process = places[place];
-    if (process !== undefined && !process.host.alive) {
-      places[place] = undefined;
-      watch(place);
-    }
-    if (!healthy || process?.host.alive === false) network.setTimer(500, () => supervise(place));
+    if (process === undefined || !process.host.alive || process.stopping) return;
+    void process.stop().then(() => {
+      const leftovers = process.leftovers();
+      if (leftovers !== "") world.context.fail(9, `${process.host.name} has stopped and still holds ${leftovers}`);
+      process.host.kill();
+    });
   }
 
-  for (let place = 0; place < plan.workers; place++) {
-    start(place);
-    supervise(place);
+  /** Starts another process where one has gone. */
+  function supervise(): void {
+    for (const [place, process] of places.entries()) if (process?.host.alive === false) start(place);
+    network.setTimer(RESTART_MS, supervise);
   }
+
+  for (let place = 0; place < plan.workers; place++) start(place);
+  supervise();
 
   const at = (which: number): WorkerProcess | undefined => places[Math.floor(which * plan.workers)];
 
   return {
-    get workers() {
-      return places.filter((process) => process !== undefined);
-    },
+    workers: places,
     at,
-    deploy(which) {
-      const place = Math.floor(which * plan.workers);
-      const process = places[place];
-      if (process === undefined || !process.host.alive) return;
-      places[place] = undefined;
-      void process.stop().then(() => {
-        const leftovers = process.leftovers();
-        if (leftovers !== "") world.context.fail(9, `${process.host.name} has stopped and still holds ${leftovers}`);
-        process.host.kill();
-        watch(place);
-      });
-    },
+    deploy: (which) => roll(Math.floor(which * plan.workers)),
     heal() {
       healthy = true;
+      for (const [place, process] of places.entries()) if (process?.knowsAll === false) roll(place);
     },
   };
 }
 
-function startWorker(world: World, host: Host, unknownType: string | undefined, onHung: () => void): WorkerProcess {
+function startWorker(world: World, host: Host, unknownType: string | undefined): WorkerProcess {
   const { plan, context } = world;
   const definitions = definitionsOf({
     host,
@@ -128,10 +119,13 @@ function startWorker(world: World, host: Host, unknownType: string | undefined, 
     context.log("worker gave up", host.name, String(error));
     world.count("worker gave up");
     host.kill();
-    void onHung;
   });
   return {
     host,
+    knowsAll: unknownType === undefined,
+    get stopping() {
+      return stopping.signal.aborted;
+    },
     async stop() {
       stopping.abort();
       await run;

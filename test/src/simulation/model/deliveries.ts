@@ -4,6 +4,7 @@ import type { ModelContext } from "./state.ts";
 
 interface Held {
   readonly taskId: string;
+  readonly receivedAt: number;
   deadlineMonotonic: number;
   deadlineWall: number;
   /** The one settle that was called for it. */
@@ -24,6 +25,7 @@ export function watchedQueue(context: ModelContext, host: Host, driver: QueueDri
     log("received", host.name, delivery.token, taskId);
     held.set(delivery.token, {
       taskId,
+      receivedAt: context.now(),
       deadlineMonotonic: clock.monotonic() + delivery.leaseMs,
       deadlineWall: clock.now() + delivery.leaseMs,
       settle: undefined,
@@ -57,6 +59,8 @@ export function watchedQueue(context: ModelContext, host: Host, driver: QueueDri
   function checkComplete(one: Held, at: string): void {
     const state = tasks.get(one.taskId);
     if (state === undefined || state.record.status !== "leased" || state.holder?.host !== host) return;
+    // It may be the delivery of an earlier lease of this process, whose end was answered late.
+    if ((state.endedBy.get(host.name) ?? Number.NEGATIVE_INFINITY) >= one.receivedAt) return;
     fail(9, `${at}, while the lease on task ${one.taskId} goes on`);
   }
 

@@ -47,6 +47,7 @@ export function createRecordChecks(context: ModelContext, evidence: EvidenceBook
       record,
       holder: leased && host !== undefined ? { host, at: context.now() } : undefined,
       runs: [],
+      endedBy: new Map(),
       permissions: new Map(),
       vouched: new Set(),
       claims: new Map(),
@@ -84,6 +85,7 @@ export function createRecordChecks(context: ModelContext, evidence: EvidenceBook
     if (state.holder !== undefined && state.holder.host.name !== writer) fail(1, `${at}: ${state.holder.host.name} holds the lease`);
     checkEffects(context, evidence, state, before, after, at);
     if (after.status === "leased") checkExtension(state, before, after, at);
+    else state.endedBy.set(writer, context.now());
     if (ENDS.has(after.status)) {
       const open = Object.entries(after.effects).filter(([, effect]) => effect.state === "started" || effect.state === "committed");
       if (open.length > 0) fail(9, `${at}: ${after.status} with ${open.map(([slot]) => slot).join(", ")} open`);

@@ -26,6 +26,8 @@ export interface TaskState {
   /** Who acquired the fence that the record shows, and when, true time. */
   holder: { readonly host: Host; readonly at: number } | undefined;
   readonly runs: Run[];
+  /** When each process last ended a lease of it, true time. */
+  readonly endedBy: Map<string, number>;
   /** Permissions to commit again that people gave, by effect. */
   readonly permissions: Map<string, number>;
   /** People who said that an effect was committed: `<slot> <person>`. */
