@@ -179,7 +179,10 @@ export function createDeliveries(
       batch.forEach((entry, index) => {
         const outcome = outcomes[index];
         entry.extending = undefined;
-        if (outcome?.status === "confirmed")
+        // Where no extension is ever confirmed, an answer without an error is all there is to go by.
+        const granted =
+          outcome?.status === "confirmed" || (outcome?.status === "unconfirmed" && outcome.error === undefined);
+        if (granted)
           entry.answered(sentMonotonic, sentWall, capabilities.fixedLeaseMs ?? items[index]?.leaseMs ?? 0);
         else if (outcome?.status === "lost") entry.lose("broker_lost");
         else {

@@ -82,7 +82,8 @@ export function watchedQueue(context: ModelContext, host: Host, driver: QueueDri
       const outcomes = await driver.extend(items);
       items.forEach(({ delivery, leaseMs }, index) => {
         const one = held.get(delivery.token);
-        if (one === undefined || outcomes[index]?.status !== "confirmed") return;
+        const { status } = outcomes[index] as Outcome;
+        if (one === undefined || (status !== "confirmed" && status !== "unconfirmed")) return;
         const grantedMs = driver.capabilities.fixedLeaseMs ?? leaseMs;
         one.deadlineMonotonic = sent.monotonic + grantedMs;
         one.deadlineWall = sent.wall + grantedMs;
