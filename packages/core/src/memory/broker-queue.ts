@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../clock.ts";
+import { readCopyAttributes } from "../queue/copies.ts";
 import type { Delivery } from "../queue/driver.ts";
 import { createInventory, type QueueCounts } from "./inventory.ts";
 import type { Content, Message } from "./message.ts";
@@ -221,7 +222,8 @@ function createFirstIds(clock: Clock, windowMs: number | undefined): { of(id: st
 }
 
 function deliveryOf(message: Message, leaseMs: number, counts: boolean): Delivery {
-  const { body, contentType, attributes, orderingKey } = message.content;
+  const { body, contentType, orderingKey } = message.content;
+  const { attributes, carriedDeliveries } = readCopyAttributes(message.content.attributes);
   const delivery = {
     token: message.token,
     messageId: message.messageId,
@@ -233,7 +235,7 @@ function deliveryOf(message: Message, leaseMs: number, counts: boolean): Deliver
   };
   return {
     ...delivery,
-    ...(counts && { deliveryCount: message.deliveries }),
+    ...(counts && { deliveryCount: carriedDeliveries + message.deliveries }),
     ...(orderingKey !== undefined && { orderingKey }),
   };
 }

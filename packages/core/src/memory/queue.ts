@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { LeaseholdError } from "../errors.ts";
+import { copyAttributes } from "../queue/copies.ts";
 import { deadLetterMarks, deadLetterOf, withoutMarks } from "../queue/dead-letter.ts";
 import type {
   Capabilities,
@@ -140,7 +141,7 @@ function abandon(
   if (!byCopy) return outcomeOf(main.abandon(delivery.token, delayMs), settings);
   return outcomeOf(
     replaceByCopy(main, delivery, () =>
-      main.send([{ content: copyOf(delivery, copyId, delivery.attributes), delayMs }]),
+      main.send([{ content: copyOf(delivery, copyId, copyAttributes(delivery)), delayMs }]),
     ),
     settings,
   );
