@@ -2,6 +2,7 @@ import type { Suite } from "../suite/case.ts";
 import { begins } from "./begin.cases.ts";
 import { commitOutcomes } from "./commit-outcomes.cases.ts";
 import { crashes } from "./crash.cases.ts";
+import { deliveries } from "./deliveries.cases.ts";
 import { handlerEndTable } from "./handler-end-table.cases.ts";
 import { handlerEnds } from "./handler-ends.cases.ts";
 import type { LifecycleHarness } from "./harness.ts";
@@ -15,4 +16,5 @@ export const lifecycleSuites: readonly Suite<LifecycleHarness>[] = [
   handlerEnds,
   commitOutcomes,
   begins,
+  deliveries,
 ];

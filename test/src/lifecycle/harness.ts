@@ -19,7 +19,13 @@ export interface LifecycleHarness extends Harness {
   readonly cannot: Readonly<Partial<Record<Ability, string>>>;
 }
 
-export type Ability = BrokerAct | "ordering" | "total lease" | "stop the broker";
+export type Ability =
+  | BrokerAct
+  | "ordering"
+  | "total lease"
+  | "stop the broker"
+  | "count deliveries"
+  | "delay an abandon";
 
 /** What a broker may do to the messages of a task by itself. */
 export type BrokerAct =

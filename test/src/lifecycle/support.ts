@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import { defineTask, LeaseholdError, type TaskContext, type TaskDefinition, type TaskRecord } from "@leasehold/core";
+import { EVENT_CONTENT_TYPE, encodeEnvelope, ownSource, type SettleItem, type TaskEvent } from "@leasehold/core/driver";
 import { z } from "zod";
 import type { Ability, FaultRule, LifecycleHarness, PlayedClient, PlayedProcess, World } from "./harness.ts";
 import type { EndpointKind } from "./system.ts";
@@ -191,3 +192,45 @@ export const finds = (world: World): number => world.system.calls.filter((call) 
 
 /** An effect whose outcome nobody knows. */
 export const STARTED = { stage: "commit", effects: { publish: "started" }, open: 1 } as const;
+
+/** Codes of the dead letters: as the broker keeps them or, where it keeps none, of the dead-lettered records. */
+export async function deadLetterCodes(world: World): Promise<readonly (string | undefined)[]> {
+  const { deadLetters, capabilities } = world.queue;
+  if (deadLetters !== undefined) {
+    const letters = await world.until(deadLetters.look({ max: capabilities.maxBatch, leaseMs: world.timing.leaseMs }));
+    return letters.map(({ reason }) => reason?.code).sort();
+  }
+  const { items } = await world.until(world.store.listByStatus("dead_lettered"));
+  return items.map((record) => record.end_reason?.split(":")[0]).sort();
+}
+
+/** Puts an event into the queue, as any producer may. */
+export async function sendEvent(world: World, event: TaskEvent, orderingKey?: string): Promise<void> {
+  const message = { id: event.id, body: encodeEnvelope(event), contentType: EVENT_CONTENT_TYPE };
+  const [outcome] = await world.until(
+    world.queue.send([{ ...message, ...(orderingKey !== undefined && { orderingKey }) }]),
+  );
+  assert.equal(outcome?.status, "confirmed");
+}
+
+/** One more message about a task: "look at it". */
+export async function ring(world: World, taskId: string): Promise<void> {
+  const { task_type, input_hash, created_at, ordering_key } = await world.record(taskId);
+  const event = {
+    id: taskId,
+    source: ownSource(world.queue.queue),
+    type: task_type,
+    time: created_at,
+    dataref: input_hash,
+  };
+  await sendEvent(world, event, ordering_key);
+}
+
+/** The delays (ms) with which a process has put deliveries away. */
+export function abandonDelays(process: PlayedProcess): readonly number[] {
+  return process.calls.flatMap(({ name, args }) => {
+    const items =
+      name.startsWith("queue.") && Array.isArray(args[0]) ? (args[0] as readonly Partial<SettleItem>[]) : [];
+    return items.flatMap((item) => (item.verb === "abandon" ? [(item as { readonly delayMs: number }).delayMs] : []));
+  });
+}

@@ -35,7 +35,14 @@ function memoryLifecycleHarness(settings: Partial<QueueSettings>): LifecycleHarn
     has: new Set(["time", "faults", "restart", "shortLease"]),
     minLeaseMs: 1_000,
     toleranceMs: 0,
-    cannot: settings.deadLetter === "store" ? { "redrive by hand": "this queue has no dead-letter queue" } : {},
+    cannot: {
+      ...(settings.deadLetter === "store" && {
+        "redrive by hand": "this queue has no dead-letter queue",
+        "dead-letter by count": "this queue has no dead-letter queue",
+      }),
+      ...(settings.countsDeliveries === false && { "count deliveries": "this broker does not count deliveries" }),
+      ...(settings.maxAbandonDelayMs === 0 && { "delay an abandon": "this broker gives back at once" }),
+    },
     wait: timeline.advance,
     async open({ totalLeaseMs, maxDelayMs } = {}) {
       const name = `queue-${worlds.length + 1}`;
