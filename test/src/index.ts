@@ -9,6 +9,14 @@ export type {
   QueueHarness,
   QueueWishes,
 } from "./queue/harness.ts";
+export { storeSuites } from "./store/all.ts";
+export {
+  createStoreHarness,
+  type ItemCall,
+  type ItemFault,
+  type StoreHarness,
+  type StoreParts,
+} from "./store/harness.ts";
 export type { Case, Harness, Need, Suite } from "./suite/case.ts";
 export { linesOf, problemsOf, summaryOf, type Totals, totalsOf } from "./suite/report.ts";
 export {

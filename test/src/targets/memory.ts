@@ -1,9 +1,11 @@
 import type { QueueSettings } from "@leasehold/core/memory";
 import { lifecycleSuites } from "../lifecycle/all.ts";
 import { queueSuites } from "../queue/all.ts";
+import { storeSuites } from "../store/all.ts";
 import { part, type Target } from "../suite/run.ts";
 import { memoryLifecycleSource } from "./memory-lifecycle.ts";
 import { memoryQueueSource } from "./memory-queue.ts";
+import { memoryStoreSource } from "./memory-store.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -37,7 +39,14 @@ const variants: Readonly<Record<string, Partial<QueueSettings>>> = {
 };
 
 export const memoryTargets: readonly Target[] = [
-  { name: "memory", parts: [part("queue", queueSuites, memoryQueueSource({})), part("lifecycle", lifecycleSuites, memoryLifecycleSource({}))] },
+  {
+    name: "memory",
+    parts: [
+      part("queue", queueSuites, memoryQueueSource({})),
+      part("store", storeSuites, memoryStoreSource),
+      part("lifecycle", lifecycleSuites, memoryLifecycleSource({})),
+    ],
+  },
   ...Object.entries(variants).map(([name, settings]) => ({
     name: `memory/${name}`,
     parts: [
