@@ -205,6 +205,7 @@ export function createWorker(options: WorkerOptions): Worker {
     },
     async handle(delivery, handleOptions = {}) {
       const { deadlineMs, signal } = handleOptions;
+      position.received([delivery]);
       const ended = new AbortController();
       const { held, done } = takeIn(delivery);
       const abortThis = (): void => {
