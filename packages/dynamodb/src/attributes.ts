@@ -9,7 +9,7 @@ import { KEY_FIELD } from "./table-shape.ts";
 
 /** One value. `field` names it in the error (`InvalidArgument`) for what is no JSON value. */
 export function toAttribute(value: ItemValue, field = "value"): AttributeValue {
-  return attributeOf(storable(value, field));
+  return attributeFrom(storable(value, field));
 }
 
 /** All fields of an item, and its key. */
@@ -27,7 +27,7 @@ export function toAttributes(key: string, item: Item): Record<string, AttributeV
 /** The item without its key. Throws `Unknown` naming the field that holds a set or bytes, which leasehold never writes. */
 export function fromAttributes(attributes: Readonly<Record<string, AttributeValue>>): Item {
   const fields = Object.entries(attributes).filter(([field]) => field !== KEY_FIELD);
-  return Object.fromEntries(fields.map(([field, attribute]) => [field, valueOf(attribute, field)]));
+  return Object.fromEntries(fields.map(([field, attribute]) => [field, itemValueOf(attribute, field)]));
 }
 
 /** The text of a key field. */
@@ -35,13 +35,13 @@ export function textOf(attribute: AttributeValue | undefined): string {
   return attribute?.S ?? "";
 }
 
-function attributeOf(value: ItemValue): AttributeValue {
+function attributeFrom(value: ItemValue): AttributeValue {
   if (value === null) return { NULL: true };
   if (typeof value === "string") return { S: value };
   if (typeof value === "number") return { N: String(value) };
   if (typeof value === "boolean") return { BOOL: value };
-  if (isList(value)) return { L: value.map(attributeOf) };
-  return { M: Object.fromEntries(Object.entries(value).map(([member, inner]) => [member, attributeOf(inner)])) };
+  if (isList(value)) return { L: value.map(attributeFrom) };
+  return { M: Object.fromEntries(Object.entries(value).map(([member, inner]) => [member, attributeFrom(inner)])) };
 }
 
 /** `Array.isArray` does not recognise lists that are read-only. */
@@ -49,14 +49,16 @@ function isList(value: ItemValue): value is readonly ItemValue[] {
   return Array.isArray(value);
 }
 
-function valueOf(attribute: AttributeValue, field: string): ItemValue {
+function itemValueOf(attribute: AttributeValue, field: string): ItemValue {
   if (attribute.S !== undefined) return attribute.S;
   if (attribute.N !== undefined) return Number(attribute.N);
   if (attribute.BOOL !== undefined) return attribute.BOOL;
   if (attribute.NULL !== undefined) return null;
-  if (attribute.L !== undefined) return attribute.L.map((inner) => valueOf(inner, field));
+  if (attribute.L !== undefined) return attribute.L.map((inner) => itemValueOf(inner, field));
   if (attribute.M !== undefined) {
-    return Object.fromEntries(Object.entries(attribute.M).map(([member, inner]) => [member, valueOf(inner, field)]));
+    return Object.fromEntries(
+      Object.entries(attribute.M).map(([member, inner]) => [member, itemValueOf(inner, field)]),
+    );
   }
   const [type = "no type"] = Object.keys(attribute);
   throw new LeaseholdError(
