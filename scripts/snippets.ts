@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { files, root } from "./workspace.ts";
+import { files, packages, root } from "./workspace.ts";
 
 /**
  * The code in README and docs. Each block that begins with ```` ```ts ```` is a module of its own and is type-checked; one that begins
@@ -67,7 +67,7 @@ export interface SnippetFolder {
 export function writeSnippets(snippets: readonly Snippet[]): SnippetFolder {
   const folder = mkdtempSync(join(tmpdir(), "leasehold-snippets-"));
   const folderOf = (page: string): string => join(folder, page.replaceAll(/[^A-Za-z0-9]+/g, "-"));
-  symlinkSync(join(root, "examples/node_modules"), join(folder, "node_modules"), "junction");
+  linkPackages(join(folder, "node_modules"));
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }\n');
   const config = {
     extends: join(root, "tsconfig.base.json"),
@@ -97,6 +97,14 @@ export function writeSnippets(snippets: readonly Snippet[]): SnippetFolder {
     },
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
+}
+
+/** What snippets may import: every package here, and what users have beside it. */
+function linkPackages(modules: string): void {
+  mkdirSync(join(modules, "@leasehold"), { recursive: true });
+  for (const { folder, manifest } of packages())
+    symlinkSync(join(root, folder), join(modules, manifest.name), "junction");
+  symlinkSync(join(root, "examples/node_modules/zod"), join(modules, "zod"), "junction");
 }
 
 function runTool(
