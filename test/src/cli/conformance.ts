@@ -1,6 +1,7 @@
 /**
- * `conformance [target…] [--json FILE] [--only TEXT]`: runs the suites on targets, all of them when none is named; a name also
- * selects its variants (`memory` is `memory` and `memory/…`). Exits with 1 when something failed or was skipped without a
+ * `conformance [target…] [--json FILE] [--only TEXT] [--endpoint URL]`: runs the suites on targets, all of them when none is named; a
+ * name also selects its variants (`memory` is `memory` and `memory/…`). `--endpoint` names the server to use instead of an embedded one, for
+ * targets that have one (LocalStack, moto); `aws` is the account that the environment names. Exits with 1 when something failed or was skipped without a
  * reason, with 2 when it was called wrongly. `LEASEHOLD_SUMMARY` names a file for the counts.
  */
 import { writeFileSync } from "node:fs";
@@ -21,17 +22,28 @@ function selectedTargets(names: readonly string[]): readonly Target[] | undefine
   return targets.filter((target) => names.length === 0 || names.some((name) => matches(target, name)));
 }
 
+function readArguments():
+  | { readonly names: readonly string[]; readonly json?: string; readonly only?: string; readonly endpoint?: string }
+  | undefined {
+  try {
+    const options = { json: { type: "string" }, only: { type: "string" }, endpoint: { type: "string" } } as const;
+    const { values, positionals } = parseArgs({ allowPositionals: true, options });
+    return { ...values, names: positionals };
+  } catch (error) {
+    console.error(`${(error as Error).message}\nUsage: conformance [target…] [--json FILE] [--only TEXT] [--endpoint URL]`);
+    return undefined;
+  }
+}
+
 async function main(): Promise<number> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: { json: { type: "string" }, only: { type: "string" } },
-  });
-  const selected = selectedTargets(positionals);
+  const values = readArguments();
+  if (values === undefined) return 2;
+  const selected = selectedTargets(values.names);
   if (selected === undefined) return 2;
   const all: CaseResult[] = [];
   const reports: unknown[] = [];
   for (const target of selected) {
-    const results = await runTarget(target, values.only === undefined ? {} : { only: values.only });
+    const results = await runTarget(target, values);
     for (const line of linesOf(target.name, results)) console.log(line);
     all.push(...results);
     reports.push({ target: target.name, ...totalsOf(results), cases: results });

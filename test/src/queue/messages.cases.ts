@@ -105,7 +105,7 @@ export const messages: Suite<QueueHarness> = {
         const delivery = await receiveOne(harness, driver);
         assert.ok(delivery.body === fits, "the body arrives whole");
         await complete(driver, delivery);
-        const over = `${"x".repeat(driver.capabilities.maxMessageBytes)}x`;
+        const over = `${"é".repeat(Math.floor(driver.capabilities.maxMessageBytes / 2))}xx`;
         assert.equal(await refusalOf(driver.send([message("over", { body: over })])), "PayloadTooLarge");
         await expectNothing(harness, driver);
       },

@@ -145,6 +145,19 @@ export const ordering: Suite<QueueHarness> = {
       },
     },
     {
+      name: "a head that is given back while later ones of its key are out comes first again",
+      unless,
+      async run(harness) {
+        const { driver } = await harness.open({ ordering: true });
+        await send(driver, keyed("a", 1), keyed("a", 2));
+        const batch = await harness.until(driver.receive({ max: 2, waitMs: 2_000, leaseMs: 4 * harness.minLeaseMs }));
+        expectApplied(driver, (await settle(driver, abandon(batch[0] as Delivery, 0)))[0]);
+        const head = await receiveOne(harness, driver);
+        assert.equal(head.messageId, batch[0]?.messageId);
+        await expectNothing(harness, driver);
+      },
+    },
+    {
       name: "two clients side by side never hold one key at once, and each key stays in order",
       unless,
       async run(harness) {

@@ -15,6 +15,8 @@ import type { Ability, QueueHarness } from "./harness.ts";
 const PATIENCE_MS = 2_000;
 /** Polls for one batch: a broker may hand out less than there is. */
 const MAX_POLLS = 50;
+/** More than any case leaves behind. */
+const MAX_DRAINED = 100;
 
 export function message(id: string, more: Partial<OutgoingMessage> = {}): OutgoingMessage {
   return { id, body: JSON.stringify({ id }), contentType: "application/json", ...more };
@@ -125,6 +127,7 @@ export async function drain(harness: QueueHarness, driver: QueueDriver): Promise
       const deliveries = await driver.receive({ max: 1, waitMs: 0, leaseMs: harness.minLeaseMs });
       if (deliveries.length === 0) break;
       drained += deliveries.length;
+      assert.ok(drained < MAX_DRAINED, "completed messages come again and again");
       await complete(driver, ...deliveries);
     }
   }
