@@ -21,6 +21,15 @@ export {
   taskIdOf,
 } from "./envelope/ids.ts";
 export { type ErrorCode, fromUnknown, isLeaseholdError, isTransient, LeaseholdError } from "./errors.ts";
+export {
+  checkBatch,
+  checkReceive,
+  invalid,
+  type Limits,
+  refusedDelay,
+  refusedLease,
+  refusedMessage,
+} from "./queue/checks.ts";
 export { copyAttributes, readCopyAttributes } from "./queue/copies.ts";
 export { deadLetterMarks, deadLetterOf, printableReason, withoutMarks } from "./queue/dead-letter.ts";
 export type {

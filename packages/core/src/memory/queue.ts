@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { LeaseholdError } from "../errors.ts";
+import { checkBatch, checkReceive, invalid, refusedDelay, refusedLease, refusedMessage } from "../queue/checks.ts";
 import { copyAttributes } from "../queue/copies.ts";
 import { deadLetterMarks, deadLetterOf, withoutMarks } from "../queue/dead-letter.ts";
 import type {
@@ -16,7 +17,6 @@ import type {
 import { createMemoryBroker, type MemoryBroker, memoryBroker, type QueuePair } from "./broker.ts";
 import type { BrokerQueue, Verdict } from "./broker-queue.ts";
 import { copyOf } from "./message.ts";
-import { checkBatch, checkReceive, invalid, refusedDelay, refusedLease, refusedMessage } from "./queue-checks.ts";
 import { type QueueSettings, queueSettings } from "./settings.ts";
 
 export interface MemoryQueueOptions {

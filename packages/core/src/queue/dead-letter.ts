@@ -54,7 +54,7 @@ export function deadLetterFence(delivery: Delivery): number | undefined {
 }
 
 /** The attributes as they were before the message was dead-lettered. */
-export function withoutMarks(attributes: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+export function withoutMarks<Value>(attributes: Readonly<Record<string, Value>>): Readonly<Record<string, Value>> {
   const { [REASON]: _reason, [DESCRIPTION]: _description, [FENCE]: _fence, ...others } = attributes;
   return others;
 }

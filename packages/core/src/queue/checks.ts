@@ -1,7 +1,14 @@
 import { LeaseholdError } from "../errors.ts";
-import type { OutgoingMessage, ReceiveOptions } from "../queue/driver.ts";
 import { byteLength } from "../util/json.ts";
-import type { QueueSettings } from "./settings.ts";
+import type { Capabilities, OutgoingMessage, ReceiveOptions } from "./driver.ts";
+
+/**
+ * What is refused before anything is sent is the same on every broker, but for the numbers: a driver gives its capabilities.
+ */
+export type Limits = Pick<
+  Capabilities,
+  "maxBatch" | "maxLeaseMs" | "maxSendDelayMs" | "maxAbandonDelayMs" | "maxMessageBytes" | "ordering"
+> & { readonly fixedLeaseMs?: number | undefined };
 
 /** Printable ASCII: what every broker takes as an id or an ordering key. */
 const PRINTABLE_ASCII = /^[\x21-\x7e]{1,128}$/;
@@ -9,8 +16,8 @@ const MAX_ATTRIBUTES = 10;
 /** UTF-8 needs at most this many bytes for one unit of a string's length. */
 const MAX_BYTES_PER_UNIT = 3;
 
-/** Why this message cannot be sent to a queue of these settings; `undefined`: it can. */
-export function refusedMessage(message: OutgoingMessage, settings: QueueSettings): LeaseholdError | undefined {
+/** Why this message cannot be sent to a queue of these limits; `undefined`: it can. */
+export function refusedMessage(message: OutgoingMessage, limits: Limits): LeaseholdError | undefined {
   const { id, body, attributes = {}, delayMs = 0, orderingKey } = message;
   const values = Object.entries(attributes);
   const empty = values.find(([, value]) => value === "");
@@ -18,20 +25,20 @@ export function refusedMessage(message: OutgoingMessage, settings: QueueSettings
   if (body === "") return invalid("body", "text that is not empty", body);
   if (values.length > MAX_ATTRIBUTES) return invalid("attributes", `at most ${MAX_ATTRIBUTES}`, values.length);
   if (empty !== undefined) return invalid(`attributes.${empty[0]}`, "text that is not empty", "");
-  if (delayMs > 0 && settings.maxSendDelayMs === 0)
+  if (delayMs > 0 && limits.maxSendDelayMs === 0)
     return unsupported("delayMs: this queue delays no message: leave it out");
-  if (!(delayMs >= 0 && delayMs <= settings.maxSendDelayMs)) {
-    return invalid("delayMs", `0 to ${settings.maxSendDelayMs} ms`, delayMs);
+  if (!(delayMs >= 0 && delayMs <= limits.maxSendDelayMs)) {
+    return invalid("delayMs", `0 to ${limits.maxSendDelayMs} ms`, delayMs);
   }
   if (orderingKey !== undefined) {
-    if (!settings.ordering) return unsupported("orderingKey: this queue keeps no order: leave it out");
+    if (!limits.ordering) return unsupported("orderingKey: this queue keeps no order: leave it out");
     if (!PRINTABLE_ASCII.test(orderingKey)) {
       return invalid("orderingKey", "1 to 128 characters of printable ASCII", orderingKey);
     }
     if (delayMs > 0)
       return unsupported("delayMs: a message with an ordering key cannot be delayed: leave one of them out");
   }
-  return tooLarge(body, values, settings.maxMessageBytes);
+  return tooLarge(body, values, limits.maxMessageBytes);
 }
 
 function tooLarge(
@@ -48,35 +55,34 @@ function tooLarge(
 }
 
 /** Throws `InvalidArgument` for a receive that this queue cannot make. */
-export function checkReceive(options: ReceiveOptions, settings: QueueSettings): void {
+export function checkReceive(options: ReceiveOptions, limits: Limits): void {
   const { max, waitMs, leaseMs } = options;
-  if (!(Number.isInteger(max) && max >= 1 && max <= settings.maxBatch))
-    throw invalid("max", `1 to ${settings.maxBatch}`, max);
+  if (!(Number.isInteger(max) && max >= 1 && max <= limits.maxBatch))
+    throw invalid("max", `1 to ${limits.maxBatch}`, max);
   if (!(waitMs >= 0)) throw invalid("waitMs", "ms from 0 up", waitMs);
-  if (settings.fixedLeaseMs === undefined) {
-    const refused = refusedLease(leaseMs, settings);
+  if (limits.fixedLeaseMs === undefined) {
+    const refused = refusedLease(leaseMs, limits);
     if (refused !== undefined) throw refused;
   }
 }
 
 /** Why no lease can be this long; `undefined`: one can. */
-export function refusedLease(leaseMs: number, settings: QueueSettings): LeaseholdError | undefined {
-  if (leaseMs > 0 && leaseMs <= settings.maxLeaseMs) return undefined;
-  return invalid("leaseMs", `more than 0 and at most ${settings.maxLeaseMs} ms`, leaseMs);
+export function refusedLease(leaseMs: number, limits: Limits): LeaseholdError | undefined {
+  if (leaseMs > 0 && leaseMs <= limits.maxLeaseMs) return undefined;
+  return invalid("leaseMs", `more than 0 and at most ${limits.maxLeaseMs} ms`, leaseMs);
 }
 
 /** Why nothing can be given back for this long; `undefined`: it can. */
-export function refusedDelay(delayMs: number, settings: QueueSettings): LeaseholdError | undefined {
-  if (delayMs >= 0 && delayMs <= settings.maxAbandonDelayMs) return undefined;
-  if (delayMs > 0 && settings.maxAbandonDelayMs === 0)
+export function refusedDelay(delayMs: number, limits: Limits): LeaseholdError | undefined {
+  if (delayMs >= 0 && delayMs <= limits.maxAbandonDelayMs) return undefined;
+  if (delayMs > 0 && limits.maxAbandonDelayMs === 0)
     return unsupported("delayMs: this queue gives back at once: use 0");
-  return invalid("delayMs", `0 to ${settings.maxAbandonDelayMs} ms`, delayMs);
+  return invalid("delayMs", `0 to ${limits.maxAbandonDelayMs} ms`, delayMs);
 }
 
 /** Throws `InvalidArgument` for a batch that is too long. */
-export function checkBatch(items: readonly unknown[], settings: QueueSettings): void {
-  if (items.length > settings.maxBatch)
-    throw invalid("items", `at most ${settings.maxBatch} in one call`, items.length);
+export function checkBatch(items: readonly unknown[], limits: Limits): void {
+  if (items.length > limits.maxBatch) throw invalid("items", `at most ${limits.maxBatch} in one call`, items.length);
 }
 
 export function invalid(field: string, expected: string, got: string | number): LeaseholdError {
