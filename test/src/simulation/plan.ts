@@ -7,6 +7,8 @@ import { createDice, type Dice } from "./random.ts";
 export interface Plan {
   readonly seed: number;
   readonly workers: number;
+  /** How many go on once the faults have stopped. */
+  readonly healthyWorkers: number;
   readonly concurrency: number;
   /** Wall offsets of the processes are within half of it of the true time, ms. */
   readonly skewMs: number;
@@ -55,6 +57,7 @@ export function planOf(seed: number): Plan {
   return {
     seed,
     workers: dice.int(2, 3),
+    healthyWorkers: dice.chance(0.8) ? 1 : 2,
     concurrency: dice.int(1, 3),
     skewMs: skewInBounds ? dice.pick([0, 500, MAX_CLOCK_SKEW_MS]) : WIDE_SKEW_MS,
     skewInBounds,

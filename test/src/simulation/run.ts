@@ -28,8 +28,9 @@ export interface RunOptions {
 /** How time moves on while the run looks for its end, ms. */
 const STEP_MS = 2_000;
 /** How often a person resumes one task after the faults have stopped; then it may stay parked. */
-const MAX_RESUMES = 4;
-const LONGEST_MS = 3 * 3_600_000;
+const MAX_RESUMES = 2;
+/** With an ordering key each lost message costs an hour. */
+const LONGEST_MS = 12 * 3_600_000;
 const DRAIN_MS = 700_000;
 
 /** One run of the whole system: faults for a while, then a healthy world until everything has ended. */
@@ -65,11 +66,11 @@ export async function simulate(seed: number, options: RunOptions = {}): Promise<
   };
 }
 
-/** Faults stop, every place has a healthy worker, people decide what is parked. */
+/** Faults stop, healthy workers go on, people decide what is parked. */
 async function becomeQuiet(world: World, fleet: Fleet, people: People): Promise<void> {
   const { timeline, violations, context, injector } = world;
   injector.stop();
-  fleet.heal();
+  fleet.heal(world.plan.healthyWorkers);
   const healedAt = timeline.now();
   const resumes = new Map<string, number>();
   let quietSince: number | undefined;

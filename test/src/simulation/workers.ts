@@ -25,8 +25,8 @@ export interface Fleet {
   at(which: number): WorkerProcess | undefined;
   /** A new version is rolled out at this place: an orderly stop, then another process. */
   deploy(which: number): void;
-  /** From here on each place has a healthy worker that knows all types. */
-  heal(): void;
+  /** From here on this many places have a healthy worker that knows all types; the others are closed in order. */
+  heal(keep: number): void;
 }
 
 const RESTART_MS = 1_500;
@@ -35,7 +35,8 @@ export function createFleet(world: World): Fleet {
   const { plan, network } = world;
   const places: WorkerProcess[] = [];
   const incarnations: number[] = [];
-  let healthy = false;
+  /** Places that have a worker once the faults have stopped. */
+  let kept: number | undefined;
 
   function start(place: number): void {
     const incarnation = (incarnations[place] = (incarnations[place] ?? -1) + 1);
@@ -43,7 +44,7 @@ export function createFleet(world: World): Fleet {
     const host = world.host(name);
     const dice = createDice(plan.seed, `worker ${name}`);
     // In a rolling deploy one version does not know a type yet.
-    const unknown = !healthy && dice.chance(0.1) ? dice.pick(TASK_TYPES) : undefined;
+    const unknown = kept === undefined && dice.chance(0.1) ? dice.pick(TASK_TYPES) : undefined;
     places[place] = startWorker(world, host, unknown);
     world.context.log("worker starts", name);
   }
@@ -61,7 +62,9 @@ export function createFleet(world: World): Fleet {
 
   /** Starts another process where one has gone. */
   function supervise(): void {
-    for (const [place, process] of places.entries()) if (process?.host.alive === false) start(place);
+    for (const [place, process] of places.entries()) {
+      if (!process.host.alive && place < (kept ?? places.length)) start(place);
+    }
     network.setTimer(RESTART_MS, supervise);
   }
 
@@ -74,9 +77,9 @@ export function createFleet(world: World): Fleet {
     workers: places,
     at,
     deploy: (which) => roll(Math.floor(which * plan.workers)),
-    heal() {
-      healthy = true;
-      for (const [place, process] of places.entries()) if (process?.knowsAll === false) roll(place);
+    heal(keep) {
+      kept = keep;
+      for (const [place, process] of places.entries()) if (place >= keep || !process.knowsAll) roll(place);
     },
   };
 }
