@@ -3,9 +3,11 @@ import { begins } from "./begin.cases.ts";
 import { commitOutcomes } from "./commit-outcomes.cases.ts";
 import { crashes } from "./crash.cases.ts";
 import { deliveries } from "./deliveries.cases.ts";
+import { due } from "./due.cases.ts";
 import { handlerEndTable } from "./handler-end-table.cases.ts";
 import { handlerEnds } from "./handler-ends.cases.ts";
 import type { LifecycleHarness } from "./harness.ts";
+import { openEnds } from "./open-ends.cases.ts";
 import { running } from "./running.cases.ts";
 
 /** Everything that has to hold for a task on a queue and a store, whichever they are. */
@@ -16,5 +18,7 @@ export const lifecycleSuites: readonly Suite<LifecycleHarness>[] = [
   handlerEnds,
   commitOutcomes,
   begins,
+  openEnds,
   deliveries,
+  due,
 ];
