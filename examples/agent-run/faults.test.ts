@@ -15,7 +15,12 @@ test("whatever the seed, the demo's run shows every fault, each on a task of its
     const plan = planFaults({ calls, random: seededEntropy(seed).random, ...timing });
     assert.deepEqual(plan.map((fault) => fault.kind).sort(), Object.keys(FAULTS).sort());
     assert.equal(new Set(plan.map((fault) => fault.call)).size, plan.length);
-    for (const { kind, call } of plan) assert.ok(FAULTS[kind].types.includes(call.type), `${kind} hits ${call.type}`);
+    const targets = plan.map(({ call }) => call);
+    for (const { kind, call, spares } of plan) {
+      for (const each of [call, ...spares])
+        assert.ok(FAULTS[kind].types.includes(each.type), `${kind} hits ${each.type}`);
+      assert.ok(!spares.some((spare) => targets.includes(spare)), `a spare of ${kind} is another fault's`);
+    }
   }
 });
 

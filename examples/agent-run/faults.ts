@@ -15,6 +15,8 @@ export type FaultKind =
 export interface PlannedFault {
   readonly kind: FaultKind;
   readonly call: ToolCall;
+  /** Tasks after it that serve as well, in case that it comes to another end before: its worker may die with a neighbour's. */
+  readonly spares: readonly ToolCall[];
 }
 
 interface FaultRule {
@@ -34,7 +36,7 @@ export const FAULTS: Readonly<Record<FaultKind, FaultRule>> = {
     types: ["publish_post"],
     between: [0, 0.5],
   },
-  lost_renewals: { says: "the renewals of its first lease were lost", types: ["publish_post"], between: [0, 0.6] },
+  lost_renewals: { says: "the renewals of one of its leases were lost", types: ["publish_post"], between: [0, 0.6] },
   crash_after_send: {
     says: "its worker died right after the commit, in a system that cannot be read",
     types: ["send_message"],
@@ -48,6 +50,8 @@ export const FAULTS: Readonly<Record<FaultKind, FaultRule>> = {
   lost_answer: { says: "its commit was applied and the answer lost", types: ["open_issue"], between: [0, 1] },
   doubled_message: { says: "its message was delivered twice", types: ANY, between: [0.1, 0.9] },
 };
+
+const CRASHES: ReadonlySet<FaultKind> = new Set(["crash_after_commit", "crash_after_send"]);
 
 export interface PlanOptions {
   readonly calls: readonly ToolCall[];
@@ -79,9 +83,21 @@ export function planFaults(options: PlanOptions): readonly PlannedFault[] {
     const call = candidates[Math.floor(random() * candidates.length)];
     if (call === undefined) continue;
     taken.add(call);
-    planned.push({ kind, call });
+    planned.push({ kind, call, spares: [] });
   }
-  return planned;
+  return planned.map((fault) =>
+    CRASHES.has(fault.kind) ? { ...fault, spares: sparesOf(fault, calls, taken) } : fault,
+  );
+}
+
+function sparesOf(
+  { kind, call }: PlannedFault,
+  calls: readonly ToolCall[],
+  taken: ReadonlySet<ToolCall>,
+): readonly ToolCall[] {
+  return calls
+    .slice(calls.indexOf(call) + 1)
+    .filter((each) => !taken.has(each) && FAULTS[kind].types.includes(each.type));
 }
 
 /** The part of the plan that the external system carries out. */

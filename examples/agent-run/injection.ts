@@ -17,8 +17,8 @@ export interface Injection {
     queue: QueueDriver,
     store: TaskStore,
   ): { readonly queue: QueueDriver; readonly store: TaskStore };
-  /** What has come to pass. */
-  readonly happened: ReadonlySet<FaultKind>;
+  /** What has come to pass, and the task that it hit. */
+  readonly happened: ReadonlyMap<FaultKind, string>;
 }
 
 /** The store calls that write down what the external system answered. */
@@ -29,27 +29,27 @@ interface StoreWrite {
   readonly token?: string;
 }
 
-/** `targets`: the task id that each fault hits. */
-export function createInjection(targets: ReadonlyMap<FaultKind, string>): Injection {
-  const happened = new Set<FaultKind>();
-  /** The lease whose renewals are lost, and how many it has tried. */
-  let victim: { readonly token: string | undefined; tries: number } | undefined;
+/** `targets`: the tasks that each fault may hit, by id; it hits the first that comes to the point. */
+export function createInjection(targets: ReadonlyMap<FaultKind, readonly string[]>): Injection {
+  const happened = new Map<FaultKind, string>();
+  /** How many renewals each lease has tried; and the lease that loses them. */
+  const renewals = new Map<string, number>();
+  let victim: string | undefined;
 
   const hitsOnce = (kind: FaultKind, taskId: string | undefined): boolean => {
-    if (taskId === undefined || targets.get(kind) !== taskId || happened.has(kind)) return false;
-    happened.add(kind);
+    if (taskId === undefined || happened.has(kind) || targets.get(kind)?.includes(taskId) !== true) return false;
+    happened.set(kind, taskId);
     return true;
   };
 
-  /** The first renewal carries the handler's claim and passes; those that should keep the lease alive are lost. */
+  /** The first renewal of a lease carries the handler's claim and passes; those that should keep the lease alive are lost. */
   const losesRenewal = ({ taskId, token }: StoreWrite): boolean => {
-    if (taskId === undefined || targets.get("lost_renewals") !== taskId) return false;
-    victim ??= { token, tries: 0 };
-    if (victim.token !== token) return false;
-    victim.tries += 1;
-    if (victim.tries === 1) return false;
-    happened.add("lost_renewals");
-    return true;
+    if (taskId === undefined || token === undefined || targets.get("lost_renewals")?.includes(taskId) !== true)
+      return false;
+    const tries = (renewals.get(token) ?? 0) + 1;
+    renewals.set(token, tries);
+    if (tries > 1 && hitsOnce("lost_renewals", taskId)) victim = token;
+    return tries > 1 && victim === token;
   };
 
   const onStoreCall = (worker: Mortal, name: string, write: StoreWrite): Fault | undefined => {

@@ -1,14 +1,21 @@
 import type { Counts } from "./counts.ts";
-import { FAULTS, type FaultKind, type PlannedFault } from "./faults.ts";
+import { FAULTS, type FaultKind } from "./faults.ts";
 import type { Ledger } from "./ledger.ts";
 import type { LedgerVerdict, RunTask } from "./ledger-check.ts";
 import { receiptText, seconds } from "./progress.ts";
+import type { ToolCall } from "./task-file.ts";
 import { textTable } from "./text-table.ts";
+
+/** What became of a planned fault. */
+export interface FaultHit {
+  readonly kind: FaultKind;
+  readonly call: ToolCall;
+  readonly happened: boolean;
+}
 
 export interface Report {
   readonly tasks: readonly RunTask[];
-  readonly plan: readonly PlannedFault[];
-  readonly happened: ReadonlySet<FaultKind>;
+  readonly hits: readonly FaultHit[];
   readonly ledger: Ledger;
   readonly verdict: LedgerVerdict;
   readonly expired: Counts;
@@ -25,9 +32,9 @@ export function reportLines(report: Report): string[] {
     ...taskTable(report),
     "",
     "What went wrong on purpose:",
-    ...report.plan.map(
-      ({ kind, call }) =>
-        `  ${call.key}: ${FAULTS[kind].says}${report.happened.has(kind) ? "" : " (planned, and did NOT come to pass)"}`,
+    ...report.hits.map(
+      ({ kind, call, happened }) =>
+        `  ${call.key}: ${FAULTS[kind].says}${happened ? "" : " (planned, and did NOT come to pass)"}`,
     ),
     "",
     `attempts         ${sum(report.tasks.map(({ record }) => record?.attempts_total ?? 0))} for ${report.tasks.length} tasks in ${seconds(report.elapsedMs)}; ${report.workerDeaths} worker${report.workerDeaths === 1 ? "" : "s"} died and had a successor`,
