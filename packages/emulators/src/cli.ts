@@ -1,0 +1,63 @@
+#!/usr/bin/env node
+/**
+ * Starts all emulators and says how to reach them, until it is told to end.
+ *
+ *     leasehold-emulators [--sqs-port 4100] [--dynamodb-port 4101] [--queue jobs]... [--json]
+ *
+ * `--queue` makes a queue (FIFO if its name ends in `.fifo`). `--json` prints one line for a program to read instead.
+ */
+import { parseArgs } from "node:util";
+import { startDynamodb } from "./dynamodb/start.ts";
+import { startSqs } from "./sqs/start.ts";
+
+const { values } = parseArgs({
+  options: {
+    "sqs-port": { type: "string", default: "0" },
+    "dynamodb-port": { type: "string", default: "0" },
+    queue: { type: "string", multiple: true, default: ["jobs"] },
+    json: { type: "boolean", default: false },
+  },
+});
+
+const sqs = await startSqs({ port: Number(values["sqs-port"]) });
+const dynamodb = await startDynamodb({ port: Number(values["dynamodb-port"]) });
+const queues = Object.fromEntries(values.queue.map((name) => [name, sqs.createQueue(name)]));
+
+const print = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
+
+if (values.json) {
+  print(JSON.stringify({ sqs: sqs.endpoint, dynamodb: dynamodb.endpoint, queues }));
+} else {
+  const [queueUrl = `${sqs.endpoint}/000000000000/jobs`] = Object.values(queues);
+  print(`SQS       ${sqs.endpoint}
+DynamoDB  ${dynamodb.endpoint}
+
+Any AWS SDK finds them through its environment:
+
+  export AWS_ENDPOINT_URL_SQS=${sqs.endpoint}
+  export AWS_ENDPOINT_URL_DYNAMODB=${dynamodb.endpoint}
+  export AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local
+
+Without an SDK, in any language that can post JSON:
+
+  curl -s ${sqs.endpoint} -H 'x-amz-target: AmazonSQS.SendMessage' \\
+    -d '{"QueueUrl": "${queueUrl}", "MessageBody": "hello"}'
+  curl -s ${sqs.endpoint} -H 'x-amz-target: AmazonSQS.ReceiveMessage' \\
+    -d '{"QueueUrl": "${queueUrl}", "WaitTimeSeconds": 20}'
+
+Ctrl-C ends them; nothing is kept.`);
+}
+
+const stop = (): void => {
+  Promise.all([sqs.stop(), dynamodb.stop()]).then(
+    () => process.exit(0),
+    (error: unknown) => {
+      process.stderr.write(`${String(error)}\n`);
+      process.exit(1);
+    },
+  );
+};
+process.once("SIGINT", stop);
+process.once("SIGTERM", stop);
