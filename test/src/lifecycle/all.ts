@@ -1,5 +1,7 @@
 import type { Suite } from "../suite/case.ts";
+import { aborts } from "./aborts.cases.ts";
 import { begins } from "./begin.cases.ts";
+import { claims } from "./claims.cases.ts";
 import { commitOutcomes } from "./commit-outcomes.cases.ts";
 import { crashes } from "./crash.cases.ts";
 import { deliveries } from "./deliveries.cases.ts";
@@ -19,6 +21,8 @@ export const lifecycleSuites: readonly Suite<LifecycleHarness>[] = [
   commitOutcomes,
   begins,
   openEnds,
+  aborts,
+  claims,
   deliveries,
   due,
 ];
