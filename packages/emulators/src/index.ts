@@ -1,5 +1,6 @@
 export type { EmulatorClock, EmulatorTimer } from "./clock.ts";
 export { type DynamodbEmulator, type DynamodbOptions, startDynamodb } from "./dynamodb/start.ts";
+export { createHandClock, type HandClock } from "./hand-clock.ts";
 export type { Call, CallCount, CallCounters } from "./http/calls.ts";
 export type { Fault, FaultError, FaultHandle, FaultRule, Faults } from "./http/faults.ts";
 export type { Emulator, EmulatorOptions } from "./shape.ts";

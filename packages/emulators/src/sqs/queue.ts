@@ -88,7 +88,7 @@ export function createQueue(clock: EmulatorClock, initial: QueueSettings, option
     const free = options.inFlightLimit - inventory.counts().inFlight;
     if (free <= 0) return [];
     const taken = inventory.lease(Math.min(max, free), visibilityMs);
-    if (attemptId !== undefined && taken.length > 0) {
+    if (attemptId !== undefined && settings.isFifo && taken.length > 0) {
       const deliveries = taken.map((message) => ({
         message,
         receive: message.receiveCount,
