@@ -30,7 +30,9 @@ function readArguments():
     const { values, positionals } = parseArgs({ allowPositionals: true, options });
     return { ...values, names: positionals };
   } catch (error) {
-    console.error(`${(error as Error).message}\nUsage: conformance [target…] [--json FILE] [--only TEXT] [--endpoint URL]`);
+    console.error(
+      `${(error as Error).message}\nUsage: conformance [target…] [--json FILE] [--only TEXT] [--endpoint URL]`,
+    );
     return undefined;
   }
 }

@@ -2,7 +2,6 @@ import { type Client, createClient, isLeaseholdError } from "@leasehold/core";
 import { encodeEnvelope } from "@leasehold/core/driver";
 import { INPUT } from "./definitions.ts";
 import type { Host } from "./host.ts";
-import { RECOVER_AFTER_MS } from "./model/liveness.ts";
 import type { TaskState } from "./model/state.ts";
 import type { PlannedTask } from "./plan.ts";
 import { QUEUE, type World } from "./world.ts";
@@ -96,7 +95,7 @@ export function createPeople(world: World): People {
 
 function clientOf(world: World, host: Host): Client {
   const { queue, store } = world.connect(host);
-  return createClient({ queue, store, clock: host.clock, entropy: host.entropy, telemetry: world.telemetry, recoverAfter: RECOVER_AFTER_MS });
+  return createClient({ queue, store, clock: host.clock, entropy: host.entropy, telemetry: world.telemetry, recoverAfter: world.plan.recoverAfterMs });
 }
 
 /** An event of a producer that knows nothing of records: only the message, which nobody promised to keep. */

@@ -31,7 +31,7 @@ const STEP_MS = 2_000;
 const MAX_RESUMES = 2;
 /** With an ordering key each lost message costs an hour. */
 const LONGEST_MS = 12 * 3_600_000;
-const DRAIN_MS = 700_000;
+const DRAIN_MS = 150_000;
 
 /** One run of the whole system: faults for a while, then a healthy world until everything has ended. */
 export async function simulate(seed: number, options: RunOptions = {}): Promise<RunResult> {
@@ -76,7 +76,7 @@ async function becomeQuiet(world: World, fleet: Fleet, people: People): Promise<
   let quietSince: number | undefined;
   while (violations.length === 0) {
     await timeline.advance(STEP_MS);
-    const { open } = checkLiveness(context);
+    const { open } = checkLiveness(context, world.plan.recoverAfterMs);
     let resumed = false;
     for (const state of context.tasks.values()) {
       const times = resumes.get(state.id) ?? 0;

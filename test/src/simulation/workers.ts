@@ -1,7 +1,6 @@
 import { createWorker } from "@leasehold/core";
 import { definitionsOf } from "./definitions.ts";
 import type { Host } from "./host.ts";
-import { RECOVER_AFTER_MS } from "./model/liveness.ts";
 import { MAX_CLOCK_SKEW_MS } from "./plan.ts";
 import { TASK_TYPES } from "./programs.ts";
 import { createDice } from "./random.ts";
@@ -54,8 +53,6 @@ export function createFleet(world: World): Fleet {
     const process = places[place];
     if (process === undefined || !process.host.alive || process.stopping) return;
     void process.stop().then(() => {
-      const leftovers = process.leftovers();
-      if (leftovers !== "") world.context.fail(9, `${process.host.name} has stopped and still holds ${leftovers}`);
       process.host.kill();
     });
   }
@@ -100,7 +97,7 @@ function startWorker(world: World, host: Host, unknownType: string | undefined):
     concurrency: plan.concurrency,
     name: host.name,
     maxClockSkew: MAX_CLOCK_SKEW_MS,
-    recoverAfter: RECOVER_AFTER_MS,
+    recoverAfter: plan.recoverAfterMs,
     stop: 4_000,
     orderHold: 5_000,
     hungAfter: 40_000,

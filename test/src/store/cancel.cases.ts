@@ -3,19 +3,19 @@ import { createTaskStore, type ItemStore } from "@leasehold/core/driver";
 import type { Suite } from "../suite/case.ts";
 import type { StoreHarness } from "./harness.ts";
 import { cancel, expectRefused, LATER, payloadExpiry, request, taskIn } from "./outside.ts";
-import {
+import { 
   at,
   createScene,
-  effect,
+  effect,effectsState, 
   LEASE_MS,
-  leased,
+  leased,RECOVER_MS, 
   RECOVER_MS,
   RETENTION_MS,
   SECOND_MS,
-  START_MS,
+  START_MS,storeThatIsOvertaken, 
   timeAt,
-  written,
-} from "./support.ts";
+  written,} from "./support.ts";
+import { holderVerb } from "./verbs.ts";
 
 export const cancelling: Suite<StoreHarness> = {
   subject: "cancel",
@@ -91,6 +91,43 @@ export const cancelling: Suite<StoreHarness> = {
           const record = await scene.record();
           if (acquired.outcome === "acquired") assert.equal(record.cancel_requested_at, timeAt(LATER));
           else assert.equal(record.status, "cancelled");
+        }
+      },
+    },
+    {
+      name: "a cancel that another attempt overtakes is decided again on what that left",
+      async run(harness) {
+        const scene = await taskIn(harness, "released");
+        const slow = storeThatIsOvertaken(harness, "get", async () => {
+          const lease = await scene.acquire({ at: at(LATER) });
+          const state = effectsState({ publish: effect() });
+          const release = { queue: scene.queue, notBefore: at(2 * LATER), recoverAfterMs: RECOVER_MS };
+          written(await harness.store.release({ ...lease.next({ state }), ...release }));
+        });
+        const record = written(await slow.cancel({ ...request(harness, scene), reason: "no longer needed" }));
+        assert.deepEqual([record.status, record.cancel_requested_at], ["released", timeAt(LATER)], "its effect is read back first");
+        assert.deepEqual(await scene.record(), record);
+      },
+    },
+    {
+      name: "a cancel that the end of a lease overtakes is decided again on what that left",
+      async run(harness) {
+        const rows = [
+          ["release", "written", "cancelled"],
+          ["park", "written", "cancelled"],
+          ["settle", "refused", "settled"],
+          ["renew", "written", "leased"],
+        ] as const;
+        for (const [verb, outcome, status] of rows) {
+          const { scene, lease } = await leased(harness);
+          const slow = storeThatIsOvertaken(harness, "get", () =>
+            holderVerb(verb).call(harness, lease.next(), { queue: scene.queue, fence: 1 }),
+          );
+          const answer = await slow.cancel({ ...request(harness, scene), reason: "no longer needed" });
+          assert.equal(answer.outcome, outcome, verb);
+          const record = await scene.record();
+          assert.equal(record.status, status, verb);
+          assert.deepEqual("record" in answer && answer.record, record, verb);
         }
       },
     },

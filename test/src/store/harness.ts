@@ -10,6 +10,8 @@ export interface StoreHarness extends Harness {
   readonly store: TaskStore;
   /** The database under the store, for a look at what is stored, and to put there what another version would. No faults happen here. */
   readonly items: ItemStore;
+  /** What this target cannot do although a database should, each with the reason. */
+  readonly cannot?: Readonly<Partial<Record<StoreAbility, string>>>;
   /** Text that no other case has: for task ids, queues, runs. */
   unique(prefix: string): string;
   /** Need: `faults`. What happens to a coming call of the store to its items: the next of this name, or the one after `skip` others. */
@@ -17,6 +19,8 @@ export interface StoreHarness extends Harness {
   /** The calls that the store has made to its items since the last question. */
   takeCalls(): readonly ItemCall[];
 }
+
+export type StoreAbility = "text by bytes";
 
 export type ItemCall = "get" | "put" | "update" | "query";
 
@@ -27,8 +31,7 @@ export type ItemCall = "get" | "put" | "update" | "query";
 export type ItemFault = "request lost" | "answer lost" | "throttled" | "sent twice";
 
 /** What a target brings: a database. */
-export interface StoreParts extends Omit<Harness, "has"> {
-  readonly items: ItemStore;
+export interface StoreParts extends Omit<Harness, "has">, Pick<StoreHarness, "items" | "cannot"> {
 }
 
 const FAULTS: Readonly<Record<ItemFault, Fault>> = {

@@ -151,6 +151,7 @@ export const itemStores: Suite<StoreHarness> = {
     },
     {
       name: "text is compared by its bytes in UTF-8",
+      unless: ({ cannot }) => cannot?.["text by bytes"],
       async run(harness) {
         const key = await put(harness, { status: "\uffff" });
         assert.equal(await holds(harness, key, { field: "status", is: "<", value: "\u{1f600}" }), true);
@@ -167,7 +168,7 @@ export const itemStores: Suite<StoreHarness> = {
           no: false,
           nothing: null,
           list: [1, "two", [null, { three: 3 }], {}],
-          map: { "": "empty name", "a.b#c": { deep: [] } },
+          map: { "a.b#c": { deep: [] }, ü: "" },
           text: "ü 漢字 😀 \u0000 \ufffe \u2028",
         };
         const key = await put(harness, item);

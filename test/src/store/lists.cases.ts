@@ -1,8 +1,17 @@
 import assert from "node:assert/strict";
-import type { Page, TaskRecord } from "@leasehold/core";
+import type { Page, TaskRecord, TaskStore } from "@leasehold/core";
 import type { Suite } from "../suite/case.ts";
 import type { StoreHarness } from "./harness.ts";
-import { at, createScene, eventually, expectInvalid, leased, SECOND_MS, written } from "./support.ts";
+import {
+  at,
+  createScene,
+  eventually,
+  expectInvalid,
+  leased,
+  SECOND_MS,
+  storeThatIsOvertaken,
+  written,
+} from "./support.ts";
 
 type Ask = (page: { readonly limit?: number; readonly cursor?: string }) => Promise<Page<TaskRecord>>;
 
@@ -124,6 +133,25 @@ export const listing: Suite<StoreHarness> = {
         await eventually(harness, lists, (found) => found === "queued");
         written(await harness.store.cancel({ ...again, token: harness.unique("cancel"), reason: "not needed" }));
         await eventually(harness, lists, (found) => found === "");
+      },
+    },
+    {
+      name: "a task that left the status after the index was read is not listed",
+      async run(harness) {
+        const { scene, lease } = await leased(harness);
+        const listed = async (store: TaskStore) => {
+          const own = new Set([scene.taskId]);
+          return (await ownOf((page) => store.listByStatus("leased", page), 1_000, own)).length > 0;
+        };
+        await eventually(
+          harness,
+          () => listed(harness.store),
+          (found) => found,
+        );
+        const slow = storeThatIsOvertaken(harness, "query", async () => {
+          written(await harness.store.park({ ...lease.next(), endReason: "unresolved: look" }));
+        });
+        assert.equal(await listed(slow), false);
       },
     },
     {

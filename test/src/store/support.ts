@@ -236,3 +236,27 @@ export function secondsAfterEnd(ms: number): number {
 export function without(record: TaskRecord, ...fields: readonly (keyof TaskRecord)[]): Partial<TaskRecord> {
   return Object.fromEntries(Object.entries(record).filter(([field]) => !fields.includes(field)));
 }
+
+/** A store on the same items that is slow: between the answer of its first call of this name and its next step, something happens. */
+export function storeThatIsOvertaken(
+  harness: StoreHarness,
+  call: "get" | "query",
+  meanwhile: () => Promise<unknown>,
+): TaskStore {
+  let done = false;
+  const then = async <T>(answer: Promise<T>): Promise<T> => {
+    const value = await answer;
+    if (!done) {
+      done = true;
+      await meanwhile();
+    }
+    return value;
+  };
+  const { items } = harness;
+  return createTaskStore({
+    items:
+      call === "get"
+        ? { ...items, get: (key) => then(items.get(key)) }
+        : { ...items, query: (query) => then(items.query(query)) },
+  });
+}

@@ -13,7 +13,13 @@ export interface CaseResult {
   readonly durationMs: number;
 }
 
-export interface RunOptions {
+/** Where the servers of a run are. */
+export interface Place {
+  /** The address of a server to use instead of an embedded one, for targets that have one; `aws`: the account that the environment names. */
+  readonly endpoint?: string;
+}
+
+export interface RunOptions extends Place {
   /** Only cases with this text in `<part> / <subject> / <name>`. */
   readonly only?: string;
   /** Real time after which a case has failed, ms. Generous: it ends hangs and judges no speed. Default 60 s. */
@@ -37,7 +43,7 @@ export interface Part {
 
 /** How a target makes the harness of a part. */
 export interface HarnessSource<H extends Harness> {
-  open(): Promise<H>;
+  open(place: Place): Promise<H>;
   /** Cases that share one harness: each has its own (`case`, the default), or those of one suite have one together. */
   readonly per?: "case" | "suite";
 }
@@ -55,7 +61,7 @@ export function part<H extends Harness>(name: string, suites: readonly Suite<H>[
         const cases = suite.cases.filter((one) => options.only === undefined || label(one).includes(options.only));
         const groups = source.per === "suite" ? [cases] : cases.map((one) => [one]);
         for (const group of groups) {
-          for (const outcome of await runGroup(group, source, options.watchdogMs ?? DEFAULT_WATCHDOG_MS)) {
+          for (const outcome of await runGroup(group, source, options)) {
             const result = { target, part: name, subject: suite.subject, ...outcome };
             results.push(result);
             options.onResult?.(result);
@@ -73,12 +79,13 @@ type GroupResult = Pick<CaseResult, "name" | "status" | "reason" | "durationMs">
 async function runGroup<H extends Harness>(
   cases: readonly Case<H>[],
   source: HarnessSource<H>,
-  watchdogMs: number,
+  options: RunOptions,
 ): Promise<readonly GroupResult[]> {
   if (cases.length === 0) return [];
+  const { watchdogMs = DEFAULT_WATCHDOG_MS } = options;
   let harness: H;
   try {
-    harness = await within(watchdogMs, "opening the harness", source.open());
+    harness = await within(watchdogMs, "opening the harness", source.open(options));
   } catch (error) {
     return cases.map(({ name }) => ({ name, status: "failed", reason: describe(error), durationMs: 0 }));
   }

@@ -1,5 +1,6 @@
 import type { Target } from "../suite/run.ts";
+import { dynamodbTargets } from "./dynamodb.ts";
 import { memoryTargets } from "./memory.ts";
 
 /** Everything that `conformance` can run, in this order. */
-export const targets: readonly Target[] = [...memoryTargets];
+export const targets: readonly Target[] = [...memoryTargets, ...dynamodbTargets];

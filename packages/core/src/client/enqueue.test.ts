@@ -257,3 +257,12 @@ test("an ordering key goes where order is kept, and nowhere else", async () => {
     unordered.client.enqueue(PUBLISH, INPUT, { orderingKey: "a" }),
   );
 });
+
+test("a misspelt option is refused: without its key each call would make another task", async () => {
+  const { client } = setup();
+  await refusedWith(
+    "InvalidArgument",
+    /^options: got the field "kee", expected an object with any of key, taskId/,
+    () => client.enqueue(PUBLISH, INPUT, { kee: "daily" } as EnqueueOptions),
+  );
+});

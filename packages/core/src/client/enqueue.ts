@@ -9,7 +9,7 @@ import type { NewTask } from "../store/task-store.ts";
 import { checkSchema, checkTaskType } from "../task/resolve.ts";
 import type { TraceHeaders } from "../telemetry/telemetry.ts";
 import { parseTraceparent } from "../telemetry/trace-context.ts";
-import { describeIssues, refusal } from "../util/issues.ts";
+import { checkOptionNames, describeIssues, refusal } from "../util/issues.ts";
 import { type Moment, momentMs } from "../util/time.ts";
 import { type ClientContext, type DeliveryReport, deliver, retried } from "./context.ts";
 import { storedInput } from "./payload-store.ts";
@@ -195,7 +195,18 @@ async function checkInput(target: EnqueueTarget, input: CanonicalInput): Promise
   );
 }
 
+/** Every option: one that is misspelt, such as the key, would otherwise make another task of each call. */
+const OPTIONS: Readonly<Record<keyof EnqueueOptions, true>> = {
+  key: true,
+  taskId: true,
+  agentRunId: true,
+  notBefore: true,
+  deadline: true,
+  orderingKey: true,
+};
+
 function checkOptions(context: ClientContext, options: EnqueueOptions): CheckedOptions {
+  checkOptionNames(options, OPTIONS, "options");
   const { key, taskId, agentRunId, orderingKey } = options;
   if (key !== undefined && (typeof key !== "string" || key === "")) {
     throw refusal("key", key, "text with at least one character; leave it out for a task of its own");

@@ -120,10 +120,12 @@ export function createShelf(ordered: boolean): Shelf {
 
   /** Brings the heap of open groups in line with what became of one of them. */
   function refresh(group: Group): void {
-    open.remove(group);
     const head = group.lane.head();
     const blocker = group.hidden.peek();
-    if (head !== undefined && (blocker === undefined || head.seq < blocker.seq)) {
+    const isOpen = head !== undefined && (blocker === undefined || head.seq < blocker.seq);
+    if (isOpen && group.index >= 0 && group.headSeq === head.seq) return;
+    open.remove(group);
+    if (isOpen) {
       group.headSeq = head.seq;
       open.push(group);
     } else if (head === undefined && blocker === undefined) {

@@ -10,9 +10,8 @@ export async function payload(items: ItemStore, taskId: string, payloadRef: stri
   return item === undefined ? undefined : textOf(item, payloadRef);
 }
 
-/** The result of a settled task: only the one that its record names counts. */
+/** The result of a task: only the one that its record names counts, and only a settled record names one. */
 export async function result(items: ItemStore, record: TaskRecord): Promise<string | undefined> {
-  if (record.status !== "settled") return undefined;
   if (record.result_ref === undefined) return record.result;
   const item = await items.get(record.result_ref);
   return item === undefined ? undefined : textOf(item, record.result_ref);

@@ -27,6 +27,19 @@ export function refusal(field: string, value: unknown, expected: string): Leaseh
   return new LeaseholdError("InvalidArgument", `${field}: got ${kindOf(value)}, expected ${expected}`);
 }
 
+/** Throws `InvalidArgument` for options that are no object, or hold a field that is none: a misspelt option must not be ignored. */
+export function checkOptionNames(options: unknown, known: Readonly<Record<string, true>>, field: string): void {
+  const expected = `an object with any of ${Object.keys(known).join(", ")}`;
+  if (typeof options !== "object" || options === null || Array.isArray(options))
+    throw refusal(field, options, expected);
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name));
+  if (unknown === undefined) return;
+  throw new LeaseholdError(
+    "InvalidArgument",
+    `${field}: got the field ${JSON.stringify(unknown.slice(0, 64))}, expected ${expected}`,
+  );
+}
+
 const EXPECTED: Readonly<Record<string, string>> = {
   string: "text",
   number: "a number",

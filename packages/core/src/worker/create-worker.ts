@@ -1,6 +1,7 @@
 import { sleep } from "../clock.ts";
 import { LeaseholdError } from "../errors.ts";
 import type { Delivery } from "../queue/driver.ts";
+import { refusal } from "../util/issues.ts";
 import { createDeliveries, type HeldDelivery } from "./deliveries.ts";
 import { createHoldings } from "./holdings.ts";
 import { createIntake, type Disposition } from "./intake.ts";
@@ -171,7 +172,15 @@ export function createWorker(options: WorkerOptions): Worker {
   };
 
   return {
-    async run({ signal }) {
+    async run(runOptions) {
+      const signal: AbortSignal | undefined = runOptions?.signal;
+      if (!(signal instanceof AbortSignal)) {
+        throw refusal(
+          "run.signal",
+          signal,
+          "an AbortSignal, such as new AbortController().signal; aborting it is how a worker is stopped",
+        );
+      }
       if (running)
         throw new LeaseholdError("Conflict", "the worker runs already; make another one, or wait for run to resolve");
       running = true;

@@ -12,6 +12,7 @@ import { createTelemetry } from "../telemetry/create-telemetry.ts";
 import { type Logger, silentLogger } from "../telemetry/logger.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { type Duration, durationMs } from "../util/duration.ts";
+import { checkOptionNames } from "../util/issues.ts";
 import type { Runtime, WorkerSettings } from "./runtime.ts";
 
 export interface WorkerOptions {
@@ -56,8 +57,31 @@ export interface ResolvedWorker {
 
 const DAY_MS = 86_400_000;
 
+/** Every option, so that a misspelt one is refused instead of ignored. */
+const OPTIONS: Readonly<Record<keyof WorkerOptions, true>> = {
+  queue: true,
+  store: true,
+  tasks: true,
+  concurrency: true,
+  name: true,
+  maxClockSkew: true,
+  recoverAfter: true,
+  retention: true,
+  stop: true,
+  orderHold: true,
+  hungAfter: true,
+  strictReasons: true,
+  recovery: true,
+  payloadStore: true,
+  telemetry: true,
+  logger: true,
+  clock: true,
+  entropy: true,
+};
+
 /** Checks the options and fills in defaults. Throws `InvalidArgument` naming the field. */
 export function resolveWorker(options: WorkerOptions): ResolvedWorker {
+  checkOptionNames(options, OPTIONS, "worker");
   const tasks = new Map<string, ResolvedTask>();
   if (!Array.isArray(options.tasks) || options.tasks.length === 0) {
     throw refuse("tasks", options.tasks, "a list of at least one task, as defineTask makes them");

@@ -1,12 +1,10 @@
 import { LEASE_MS } from "../definitions.ts";
 import type { ModelContext } from "./state.ts";
 
-/** When recovery looks at a task, ms after its message was sent. */
-export const RECOVER_AFTER_MS = 30_000;
 /** Two empty polls of 20 s, after which a worker takes the queue for empty. */
 const EMPTY_MS = 45_000;
-/** Two passes over the partitions, each jittered: what lies between two looks at one of them. */
-const PASSES_MS = RECOVER_AFTER_MS * 1.5;
+/** Two passes over the partitions, each jittered: what may lie between two looks at one of them, in `recoverAfterMs`. */
+const PASSES = 1.5;
 /** With an ordering key nothing else may say that the queue has moved past a task. */
 const KEYED_PATIENCE_MS = 3_600_000;
 
@@ -14,7 +12,7 @@ const KEYED_PATIENCE_MS = 3_600_000;
  * In a healthy world, a task that waits and is due starts in time; and in the end each has ended.
  * Called again and again; `open` is what has not ended.
  */
-export function checkLiveness(context: ModelContext): { readonly open: number } {
+export function checkLiveness(context: ModelContext, recoverAfterMs: number): { readonly open: number } {
   const now = context.now();
   let open = 0;
   for (const state of context.tasks.values()) {
@@ -25,7 +23,7 @@ export function checkLiveness(context: ModelContext): { readonly open: number } 
     const dueAt = Date.parse((waiting ? record.not_before : record.lease_expires_at) ?? record.created_at);
     state.waitsSince ??= now;
     const since = Math.max(state.waitsSince, dueAt + context.skewMs);
-    const patienceMs = EMPTY_MS + RECOVER_AFTER_MS + PASSES_MS + 2 * LEASE_MS + (record.ordering_key === undefined ? 0 : KEYED_PATIENCE_MS);
+    const patienceMs = EMPTY_MS + (1 + PASSES) * recoverAfterMs + 2 * LEASE_MS + (record.ordering_key === undefined ? 0 : KEYED_PATIENCE_MS);
     if (now - since > patienceMs) {
       context.fail(6, `task ${state.id}: ${record.status} and due, and nothing has happened for ${Math.round((now - since) / 1_000)} s`);
     }
