@@ -31,8 +31,7 @@ export type ItemCall = "get" | "put" | "update" | "query";
 export type ItemFault = "request lost" | "answer lost" | "throttled" | "sent twice";
 
 /** What a target brings: a database. */
-export interface StoreParts extends Omit<Harness, "has">, Pick<StoreHarness, "items" | "cannot"> {
-}
+export type StoreParts = Omit<Harness, "has"> & Pick<StoreHarness, "items" | "cannot">;
 
 const FAULTS: Readonly<Record<ItemFault, Fault>> = {
   "request lost": { drop: "before" },

@@ -1,0 +1,34 @@
+import { createDynamoItems, createTable } from "@leasehold/dynamodb";
+import { type DynamodbOptions, startDynamodb } from "@leasehold/emulators";
+import { createStoreHarness, type StoreHarness } from "../store/harness.ts";
+import type { HarnessSource } from "../suite/run.ts";
+import { awsConfig } from "./aws.ts";
+
+/** Stays there between runs on the same server: the names of items are new each time. */
+const TABLE = "leasehold-conformance";
+/** How long the indexes of a table in the cloud may lag, ms. Those of the emulator never do. */
+const INDEX_LAG_MS = 10_000;
+
+/** The items of a DynamoDB of its own for each suite, or of the one at the endpoint that was asked for. */
+export function dynamodbStoreSource(emulatorOptions: DynamodbOptions = {}): HarnessSource<StoreHarness> {
+  return {
+    per: "suite",
+    async open({ endpoint }) {
+      const emulator = endpoint === undefined ? await startDynamodb(emulatorOptions) : undefined;
+      const connection = { table: TABLE, config: awsConfig(endpoint ?? emulator?.endpoint ?? "aws") };
+      await createTable(connection);
+      const items = createDynamoItems(connection);
+      return createStoreHarness({
+        items,
+        minLeaseMs: 1,
+        toleranceMs: emulator === undefined ? INDEX_LAG_MS : 0,
+        cannot: emulator === undefined ? {} : { "text by bytes": "dynalite compares text by its code units" },
+        wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+        async close() {
+          await items.close();
+          await emulator?.stop();
+        },
+      });
+    },
+  };
+}
