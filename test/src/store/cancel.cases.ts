@@ -3,18 +3,21 @@ import { createTaskStore, type ItemStore } from "@leasehold/core/driver";
 import type { Suite } from "../suite/case.ts";
 import type { StoreHarness } from "./harness.ts";
 import { cancel, expectRefused, LATER, payloadExpiry, request, taskIn } from "./outside.ts";
-import { 
+import {
   at,
   createScene,
-  effect,effectsState, 
+  effect,
+  effectsState,
   LEASE_MS,
-  leased,RECOVER_MS, 
+  leased,
   RECOVER_MS,
   RETENTION_MS,
   SECOND_MS,
-  START_MS,storeThatIsOvertaken, 
+  START_MS,
+  storeThatIsOvertaken,
   timeAt,
-  written,} from "./support.ts";
+  written,
+} from "./support.ts";
 import { holderVerb } from "./verbs.ts";
 
 export const cancelling: Suite<StoreHarness> = {
@@ -105,7 +108,11 @@ export const cancelling: Suite<StoreHarness> = {
           written(await harness.store.release({ ...lease.next({ state }), ...release }));
         });
         const record = written(await slow.cancel({ ...request(harness, scene), reason: "no longer needed" }));
-        assert.deepEqual([record.status, record.cancel_requested_at], ["released", timeAt(LATER)], "its effect is read back first");
+        assert.deepEqual(
+          [record.status, record.cancel_requested_at],
+          ["released", timeAt(LATER)],
+          "its effect is read back first",
+        );
         assert.deepEqual(await scene.record(), record);
       },
     },

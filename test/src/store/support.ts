@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { EffectState } from "@leasehold/core";
 import {
+  createTaskStore,
   formatTime,
   type Item,
   parseTime,
