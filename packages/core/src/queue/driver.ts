@@ -18,9 +18,10 @@ export interface QueueDriver {
   ): Promise<readonly SendOutcome[]>;
   /**
    * Waits until one message is there, at most `waitMs`, and returns what there is, at most `max`. Never holds a locked
-   * message that nobody asked for; an abort strands nothing for longer than one lease.
+   * message that nobody asked for. An abort ends the wait with an empty answer and strands nothing for longer than one lease.
    * Throws {@link LeaseholdError}: `NotFound` (no such queue), `PermissionDenied`, `ResourceExhausted` (throttled, or too many in
-   * flight), `Unavailable`.
+   * flight), `Unavailable`, `InvalidArgument` (an option out of its range). The other verbs throw the same where the call as
+   * a whole is refused, `InvalidArgument` for a batch of more than `capabilities.maxBatch`.
    */
   receive(options: ReceiveOptions): Promise<readonly Delivery[]>;
   /** Sets the broker's deadline of each delivery to `leaseMs` from now. */
@@ -133,7 +134,7 @@ export type SettleItem =
       readonly reason: DeadLetterReason;
       /** Id of the copy, where the broker dead-letters by copy. */
       readonly copyId: string;
-      /** Stamped on the dead letter as `deadletterfence`, so that a hand-made redrive is recognised. */
+      /** Stamped on the dead letter as the attribute `deadletterfence`, so that a hand-made redrive is recognised. */
       readonly fence?: number;
     };
 
