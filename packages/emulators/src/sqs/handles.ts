@@ -21,8 +21,11 @@ export function createHandles(): Handles {
   return {
     of: ({ number, receiveCount }) => Buffer.from(`${key}:${number}:${receiveCount}`, "latin1").toString("base64"),
     read(handle) {
-      const match = pattern.exec(Buffer.from(handle, "base64").toString("latin1"));
-      if (match !== null) return { number: Number(match[1]), receive: Number(match[2]) };
+      const bytes = Buffer.from(handle, "base64");
+      const match = pattern.exec(bytes.toString("latin1"));
+      // Node reads past what is no base64, so a handle with something cut off or put on would pass for the whole one.
+      if (match !== null && bytes.toString("base64") === handle)
+        return { number: Number(match[1]), receive: Number(match[2]) };
       throw new SqsError(
         "ReceiptHandleIsInvalid",
         `The input receipt handle "${handle}" is not a valid receipt handle.`,
