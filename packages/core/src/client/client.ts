@@ -9,7 +9,7 @@ import type { Page, PageRequest, TaskStore } from "../store/task-store.ts";
 import { createTelemetry } from "../telemetry/create-telemetry.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { type Duration, durationMs } from "../util/duration.ts";
-import { refusal } from "../util/issues.ts";
+import { checkOptionNames, refusal } from "../util/issues.ts";
 import { type ClientContext, retried } from "./context.ts";
 import { type EnqueueOptions, type EnqueueOutcome, type EnqueueTarget, enqueue } from "./enqueue.ts";
 import {
@@ -122,7 +122,21 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
+/** Every option, so that a misspelt one is refused instead of ignored. */
+const OPTIONS: Readonly<Record<keyof ClientOptions, true>> = {
+  queue: true,
+  store: true,
+  recoverAfter: true,
+  retention: true,
+  retryFor: true,
+  payloadStore: true,
+  telemetry: true,
+  clock: true,
+  entropy: true,
+};
+
 function contextOf(options: ClientOptions): ClientContext {
+  checkOptionNames(options, OPTIONS, "client");
   if (typeof options?.queue?.send !== "function")
     throw refusal("queue", options?.queue, "a queue, as openQueue gives it");
   if (typeof options.store?.create !== "function")

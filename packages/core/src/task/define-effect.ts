@@ -1,6 +1,6 @@
 import { GUARDS } from "../record/record.ts";
 import { durationMs } from "../util/duration.ts";
-import { refusal } from "../util/issues.ts";
+import { checkOptionNames, refusal } from "../util/issues.ts";
 import type { EffectDefinition } from "./define.ts";
 
 type IsAny<T> = 0 extends 1 & T ? true : false;
@@ -12,6 +12,19 @@ export type FindsOneThing<T> =
     : [Extract<T, readonly unknown[]>] extends [never]
       ? unknown
       : { readonly "find must return one thing, or undefined: pick one out of the list": never };
+
+/** Every field, so that a misspelt one is refused instead of ignored. */
+const FIELDS: Readonly<Record<keyof EffectDefinition, true>> = {
+  name: true,
+  externalSystem: true,
+  guard: true,
+  scope: true,
+  key: true,
+  commit: true,
+  externalId: true,
+  find: true,
+  verify: true,
+};
 
 /** What task types, effect names and the like are made of. */
 export const EFFECT_NAME = /^[A-Za-z0-9_-]{1,64}$/;
@@ -35,6 +48,7 @@ export function checkEffect(definition: unknown, path: string): void {
   if (typeof definition !== "object" || definition === null) {
     throw refusal(path, definition, "an effect, as defineEffect makes it");
   }
+  checkOptionNames(definition, FIELDS, path);
   const effect = definition as Partial<Record<keyof EffectDefinition, unknown>>;
   if (typeof effect.name !== "string" || !EFFECT_NAME.test(effect.name)) {
     throw refusal(`${path}.name`, effect.name, "1 to 64 of A-Z a-z 0-9 _ -; it becomes part of the effect's key");

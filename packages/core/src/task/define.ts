@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Claim, ClaimStage, Guard, Receipt, Stage } from "../record/record.ts";
+import type { Claim, ClaimStage, Guard, Receipt, Resolution, Stage } from "../record/record.ts";
 import type { Duration } from "../util/duration.ts";
 
 /** Why a handler's signal aborted. */
@@ -127,6 +127,8 @@ export interface TaskContext<I> {
   /** Aborts when the lease is lost or must end; `signal.reason` is an {@link AbortReason} in a `LeaseholdError` of code `LeaseLost`: see {@link abortReasonOf}. */
   readonly signal: AbortSignal;
   readonly previous: PreviousAttempt | undefined;
+  /** A person's last decision on this task, when it was parked before. */
+  readonly resolution: Resolution | undefined;
   /** Claims progress. Resolves when the claim is written (a change of stage or guard) or noted (a repeat). */
   renew(claim: ClaimRequest): Promise<void>;
   /** Makes the effect once, reads it back, returns its receipt. */

@@ -1,7 +1,7 @@
 import { LeaseholdError } from "../errors.ts";
 import type { ClaimStage } from "../record/record.ts";
 import { type Duration, durationMs } from "../util/duration.ts";
-import { kindOf, refusal } from "../util/issues.ts";
+import { checkOptionNames, kindOf, refusal } from "../util/issues.ts";
 import type { AnyEffect, AnyTask, RetryRule } from "./define.ts";
 import { checkEffect } from "./define-effect.ts";
 
@@ -46,6 +46,22 @@ const DEFAULT_BACKOFF_BASE_MS = 5_000;
 const DEFAULT_BACKOFF_CAP_MS = 600_000;
 const DEFAULT_MAX_RUN_MS = 86_400_000;
 
+/** Every field, so that a misspelt one (`settleBy`) is refused instead of ignored. */
+const FIELDS: Readonly<Record<keyof AnyTask, true>> = {
+  type: true,
+  input: true,
+  effects: true,
+  settledBy: true,
+  receiptFrom: true,
+  attempts: true,
+  backoff: true,
+  lease: true,
+  maxRun: true,
+  stages: true,
+  retry: true,
+  run: true,
+};
+
 /** What task types are made of; they are part of every task id and of labels. */
 const TASK_TYPE = /^[A-Za-z0-9_.-]{1,64}$/;
 
@@ -54,6 +70,7 @@ export function resolveTask(definition: AnyTask): ResolvedTask {
   if (typeof definition !== "object" || definition === null) {
     throw refusal("task", definition, "a task, as defineTask makes it");
   }
+  checkOptionNames(definition, FIELDS, "task");
   checkTaskType(definition.type);
   const at = `task "${definition.type}"`;
   checkSchema(definition.input, `${at}.input`);

@@ -12,8 +12,10 @@ export interface QueuePosition {
   movedPastInKey(key: string, sentAt: number): boolean;
   /** The polls say that it is empty; a broker that can count must agree before recovery believes it. */
   looksEmpty(): boolean;
-  /** The broker's own count, asked once a tick; `undefined`: it cannot say. */
-  counted(visible: number | undefined): void;
+  /** The broker's own count, asked once a tick. */
+  counted(visible: number): void;
+  /** The broker's own count where nobody polls (push runtimes): nothing visible is all there is to go by. */
+  countedWithoutPolls(visible: number): void;
 }
 
 /** An empty poll counts when it waited this long, ms. */
@@ -60,6 +62,12 @@ export function createQueuePosition(clock: Clock): QueuePosition {
     looksEmpty: () => emptyPolls >= EMPTY_POLLS,
     counted(visible) {
       countedVisible = visible;
+    },
+    countedWithoutPolls(visible) {
+      countedVisible = visible;
+      if (visible > 0) return;
+      emptyPolls = EMPTY_POLLS;
+      emptyAt = clock.now();
     },
   };
 }

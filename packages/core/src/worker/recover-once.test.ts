@@ -27,12 +27,29 @@ test("what a worker was handed from outside tells recovery how far the queue is"
   await timeline.until(client.enqueue(task, {}, { key: "lost" }));
   await queue.settle([{ verb: "complete", delivery: await receiveOne() }]);
   await timeline.advance(6 * 60_000);
+  await timeline.until(client.enqueue(task, {}, { key: "later" }));
+  await timeline.until(client.enqueue(task, {}, { key: "last" }));
   assert.equal(await timeline.until(worker.recoverOnce({ maxMs: 10_000 })), 0, "nothing has overtaken it");
 
-  await timeline.until(client.enqueue(task, {}, { key: "later" }));
   assert.equal(await timeline.until(worker.handle(await receiveOne())), "complete");
   assert.equal(await timeline.until(worker.recoverOnce({ maxMs: 10_000 })), 1);
   assert.equal(await timeline.until(worker.handle(await receiveOne())), "complete");
+  assert.equal(await timeline.until(worker.handle(await receiveOne())), "complete");
   const { items } = await store.listByStatus("queued");
   assert.deepEqual(items, []);
+});
+
+test("where nobody polls, an empty count is enough to presume a message lost", async () => {
+  const timeline = createTimeline();
+  const clock = timeline.clock();
+  const queue = createMemoryQueue({ name: "q", clock });
+  const store = createTaskStore({ items: createMemoryItems() });
+  const task = defineTask({ type: "any", input: z.object({}), run: () => undefined });
+  const client = createClient({ queue, store, clock });
+  const worker = createWorker({ queue, store, tasks: [task], clock });
+  await timeline.until(client.enqueue(task, {}, { notBefore: new Date(clock.now() + 30 * 86_400_000) }));
+  await timeline.advance(30 * 86_400_000);
+  assert.equal(await timeline.until(worker.recoverOnce({ maxMs: 10_000 })), 0, "due for less than recoverAfter");
+  await timeline.advance(5 * 60_000);
+  assert.equal(await timeline.until(worker.recoverOnce({ maxMs: 10_000 })), 1);
 });

@@ -59,8 +59,10 @@ export function createRecovery(runtime: Runtime, position: QueuePosition, knownT
 
   const sentAtOf = (entry: DueTask): number => entry.checkAt - recoverAfterMs;
 
+  /** Where keys are kept the scan goes on to tasks that have waited for long: only their records tell whether they have one. */
   const movedPast = (entry: DueTask): boolean =>
-    position.movedPast(sentAtOf(entry), recoverAfterMs) || clock.now() - sentAtOf(entry) >= KEYED_PATIENCE_MS;
+    position.movedPast(sentAtOf(entry), recoverAfterMs) ||
+    (driver.capabilities.ordering && clock.now() - sentAtOf(entry) >= KEYED_PATIENCE_MS);
 
   /** Looks at one record; rings it when it should have started and did not. */
   const check = async (entry: DueTask): Promise<boolean> => {
@@ -125,6 +127,16 @@ export function createRecovery(runtime: Runtime, position: QueuePosition, knownT
     }
   };
 
+  /** A pass that is called from outside may be all that this process does: no poll tells it how far the queue is. */
+  const countSafely = async (): Promise<void> => {
+    if (driver.countVisible === undefined) return;
+    try {
+      position.countedWithoutPolls(await driver.countVisible());
+    } catch (error) {
+      telemetry.callFailed("count", fromUnknown(error, "count of visible messages").code);
+    }
+  };
+
   return {
     async loop(signal) {
       /** One pass takes half of `recoverAfterMs`, jittered so that workers drift apart. */
@@ -140,6 +152,7 @@ export function createRecovery(runtime: Runtime, position: QueuePosition, knownT
     async pass(maxMs, signal) {
       const until = clock.monotonic() + maxMs;
       let rung = 0;
+      await countSafely();
       for (const partition of partitions()) {
         if (signal?.aborted === true || clock.monotonic() >= until) break;
         rung += await tickSafely(partition);
