@@ -95,19 +95,25 @@ async function readOnce(step: EffectStep, before: EffectState): Promise<Readback
     idempotencyKey: before.key,
     ...("input" in step ? { input: step.input } : {}),
     ...(before.external_id === undefined ? {} : { externalId: before.external_id }),
-    signal: attempt.lease.signal,
+    signal: step.ending === true ? attempt.lease.lostSignal : attempt.lease.signal,
   });
 }
 
 async function beginAndCommit(step: EffectStep): Promise<Receipt> {
   const { attempt, effect, slot, key } = step;
   const { lease, runtime } = attempt;
+  if (lease.signal.aborted) throw lease.signal.reason;
   if (!(await begin(attempt, effect, slot, key))) {
     runtime.telemetry.effect(attempt.label, effect.name, "refused");
     throw new ParkError(`effect ${slot} was begun before and nothing guards it against being made twice`);
   }
   // The answer of begin may have taken longer than the lease it brought.
   lease.assertLive();
+  if (lease.signal.aborted) {
+    // It may have brought a cancel: nothing was sent, and nothing will be.
+    await recordFailed(attempt, slot);
+    throw lease.signal.reason;
+  }
   let answer: unknown;
   try {
     answer = await effect.commit({ idempotencyKey: key, input: step.input, signal: lease.signal, fence: lease.fence });

@@ -36,6 +36,8 @@ export interface Lease {
   readonly record: TaskRecord;
   /** Aborts with a {@link LeaseholdError} `LeaseLost` whose `details.reason` is the {@link AbortReason}. */
   readonly signal: AbortSignal;
+  /** Aborts only when the lease is gone: for readbacks that belong to an end, after the handler was asked to stop. */
+  readonly lostSignal: AbortSignal;
   readonly abortReason: AbortReason | undefined;
   /** Gone: nothing may be written. */
   readonly lost: boolean;
@@ -78,6 +80,7 @@ export interface LeaseStart {
 export function createLease(runtime: Runtime, start: LeaseStart): Lease {
   const { clock, entropy } = runtime;
   const controller = new AbortController();
+  const lostController = new AbortController();
   let record = start.record;
   let seq = record.lease_seq ?? 0;
   let abortReason: AbortReason | undefined;
@@ -123,6 +126,7 @@ export function createLease(runtime: Runtime, start: LeaseStart): Lease {
     lost = true;
     if (abortReason === undefined) abort(reason);
     else start.onAbort(reason, true);
+    lostController.abort(lostError());
     rejectWaiting?.(lostError());
     markGone();
   };
@@ -190,6 +194,7 @@ export function createLease(runtime: Runtime, start: LeaseStart): Lease {
     token: start.token,
     fence: record.fence,
     signal: controller.signal,
+    lostSignal: lostController.signal,
     get record() {
       return record;
     },
