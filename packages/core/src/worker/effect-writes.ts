@@ -1,4 +1,4 @@
-import { formatTime } from "../clock.ts";
+import { formatTime, parseTime } from "../clock.ts";
 import { LeaseholdError } from "../errors.ts";
 import type { EffectState, Guard, Receipt } from "../record/record.ts";
 import { countOpen } from "../record/stage.ts";
@@ -15,7 +15,10 @@ type EffectCall = (
   write: HolderWrite & { readonly leaseMs: number; readonly effect: string },
 ) => Promise<HolderOutcome | Refused>;
 
-/** Changes one effect in the record, as a fenced holder write with a full new lease of the stage that results. */
+/**
+ * Changes one effect in the record, as a fenced holder write with a full new lease of the stage that results; past the budget
+ * with what is left of the old one.
+ */
 async function writeEffect(
   attempt: Attempt,
   slot: string,
@@ -23,7 +26,10 @@ async function writeEffect(
   change: (before: EffectState | undefined) => EffectState,
   call: EffectCall,
 ): Promise<LeaseAnswer> {
-  const leaseMs = attempt.leaseMsIn(doing === "begin" ? "commit" : "verify");
+  const fullMs = attempt.leaseMsIn(doing === "begin" ? "commit" : "verify");
+  const { lease_expires_at: expiresAt } = attempt.lease.record;
+  const leaseMs =
+    attempt.mayRenew() || expiresAt === undefined ? fullMs : parseTime(expiresAt) - attempt.runtime.clock.now();
   return attempt.lease.write({
     doing: `${doing} of effect ${slot}`,
     leaseMs,

@@ -51,7 +51,8 @@ export async function runAttempt(
     if (!prepared.run) return prepared.ending;
     // Payload and readbacks may have taken longer than the lease, and somebody may have cancelled meanwhile.
     attempt.lease.assertLive();
-    if (attempt.lease.signal.aborted) return conclude(attempt, effects, { is: "threw", error: attempt.lease.signal.reason });
+    if (attempt.lease.signal.aborted)
+      return conclude(attempt, effects, { is: "threw", error: attempt.lease.signal.reason });
     const handler = startHandler(attempt, effects, prepared.input, previous);
     onHandler(true);
     // A handler has ended when its effects have, awaited or not.
@@ -110,6 +111,7 @@ function createTaskContext(
     idempotencyKey: record.idempotency_key,
     signal: lease.signal,
     previous: previousAttempt(previous, record),
+    resolution: record.resolution,
     renew: handled(async (request: ClaimRequest) => {
       if (lease.signal.aborted) throw lease.signal.reason;
       lease.assertLive();
@@ -165,8 +167,11 @@ async function conclude(attempt: Attempt, effects: Effects, outcome: Outcome): P
 /** After an abort the reason decides, not the error that the handler throws. */
 async function concludeAborted(attempt: Attempt, effects: Effects, outcome: Outcome, open: boolean): Promise<Ending> {
   const { lease } = attempt;
-  // An effect under way cannot be read back past the cutoff: write nothing, let the lease run out.
-  if (outcome.is === "cutoff" && open) return LAPSE;
+  // An effect under way cannot be read back past the cutoff: nothing is written, not by a late answer either.
+  if (outcome.is === "cutoff" && open) {
+    lease.lose("no_progress");
+    return LAPSE;
+  }
   switch (lease.abortReason) {
     case "cancelled":
       return endAfterReadback(attempt, effects, () => endCancelled(attempt));
