@@ -1,14 +1,17 @@
 import type { Suite } from "../suite/case.ts";
 import { aborts } from "./aborts.cases.ts";
 import { begins } from "./begin.cases.ts";
+import { budgets } from "./budget.cases.ts";
 import { claims } from "./claims.cases.ts";
 import { commitOutcomes } from "./commit-outcomes.cases.ts";
 import { crashes } from "./crash.cases.ts";
 import { deliveries } from "./deliveries.cases.ts";
 import { due } from "./due.cases.ts";
+import { effects } from "./effects.cases.ts";
 import { handlerEndTable } from "./handler-end-table.cases.ts";
 import { handlerEnds } from "./handler-ends.cases.ts";
 import type { LifecycleHarness } from "./harness.ts";
+import { openAborts } from "./open-aborts.cases.ts";
 import { openEnds } from "./open-ends.cases.ts";
 import { running } from "./running.cases.ts";
 
@@ -22,7 +25,10 @@ export const lifecycleSuites: readonly Suite<LifecycleHarness>[] = [
   begins,
   openEnds,
   aborts,
+  openAborts,
   claims,
+  budgets,
+  effects,
   deliveries,
   due,
 ];
