@@ -29,7 +29,7 @@ export function createPeople(world: World): People {
       client = clientOf(world, host);
     }
     context.log(what, host.name);
-    world.count(what);
+    world.count(`person ${what.split(" ")[0]}`);
     make(client).then(
       (answer) => context.log(what, "answered", String((answer as { outcome?: unknown } | undefined)?.outcome)),
       (error: unknown) => {

@@ -20,7 +20,7 @@ export interface RunResult {
 }
 
 export interface RunOptions {
-  /** Faults that do not happen this time, by id. */
+  /** Faults that do not happen and tasks that are not enqueued this time, by id. */
   readonly without?: ReadonlySet<string>;
   readonly keepsLog?: boolean;
 }
@@ -43,7 +43,9 @@ export async function simulate(seed: number, options: RunOptions = {}): Promise<
   process.on("unhandledRejection", onRejection);
   try {
     const people = createPeople(world);
-    for (const task of plan.tasks) world.network.setTimer(task.atMs, () => people.enqueue(task));
+    for (const task of plan.tasks) {
+      if (!options.without?.has(`task/${task.number}`)) world.network.setTimer(task.atMs, () => people.enqueue(task));
+    }
     const fleet = createFleet(world);
     for (const act of plan.acts) world.network.setTimer(act.atMs, () => play(world, fleet, people, act));
     while (timeline.now() - startMs < plan.chaosMs && violations.length === 0) await timeline.advance(STEP_MS);

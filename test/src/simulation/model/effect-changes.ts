@@ -35,12 +35,15 @@ function checkChange(
     case "started":
       state.claims.set(slot, context.now() + BUDGETS_MS.commit);
       state.begun.set(`${after.fence} ${slot}`, Date.parse(after.lease_expires_at ?? ""));
+      if (then === undefined || then.state === "failed") state.begunAnew.add(`${after.fence} ${slot}`);
       if (then?.state === "failed") state.begunAfterFailed.add(`${after.fence} ${slot}`);
       return;
     case "committed":
       if (!seen.answered) context.fail(2, `${at}: effect ${slot} was recorded as committed, and no commit was answered under this lease`);
       return;
     case "failed":
+      // Begun under this lease, and given up before anything was sent.
+      if (state.begunAnew.has(`${after.fence} ${slot}`) && !seen.called) return;
       if (!seen.absent && !seen.notSent) context.fail(9, `${at}: effect ${slot} was recorded as not there, and nobody under this lease has seen that`);
       return;
     case "verified":

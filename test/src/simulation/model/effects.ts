@@ -11,6 +11,8 @@ export interface Evidence {
   /** A readback said that it is not there. */
   readonly absent: boolean;
   readonly notSent: boolean;
+  /** A commit was called. */
+  readonly called: boolean;
 }
 
 export interface EvidenceBook {
@@ -19,7 +21,7 @@ export interface EvidenceBook {
 
 interface Sight {
   readonly at: number;
-  readonly what: "found" | "answered" | "absent" | "not_sent" | "unclear";
+  readonly what: "found" | "answered" | "absent" | "not_sent" | "unclear" | "called";
   readonly id?: string;
 }
 
@@ -42,7 +44,7 @@ export function createEffectChecks(context: ModelContext): { readonly observer: 
       const seen = (sights.get(`${host} ${key}`) ?? []).filter((sight) => sight.at >= since);
       const ids = (what: Sight["what"]) => new Set(seen.filter((sight) => sight.what === what).map((sight) => sight.id as string));
       const has = (what: Sight["what"]) => seen.some((sight) => sight.what === what);
-      return { foundIds: ids("found"), answeredIds: ids("answered"), answered: has("answered"), absent: has("absent"), notSent: has("not_sent") };
+      return { foundIds: ids("found"), answeredIds: ids("answered"), answered: has("answered"), absent: has("absent"), notSent: has("not_sent"), called: has("called") };
     },
   };
 
@@ -90,6 +92,7 @@ export function createEffectChecks(context: ModelContext): { readonly observer: 
       }
     }
     count.called += 1;
+    see(host, key, { what: "called" });
     claim(host, call, "commit");
   }
 

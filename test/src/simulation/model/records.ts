@@ -52,6 +52,7 @@ export function createRecordChecks(context: ModelContext, evidence: EvidenceBook
       vouched: new Set(),
       claims: new Map(),
       begun: new Map(),
+      begunAnew: new Set(),
       begunAfterFailed: new Set(),
       waitsSince: undefined,
     });

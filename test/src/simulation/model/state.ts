@@ -36,6 +36,8 @@ export interface TaskState {
   readonly claims: Map<string, number>;
   /** Begins that were applied: `<fence> <slot>` to the end of the lease that came with it, in the holder's wall time. */
   readonly begun: Map<string, number>;
+  /** The effect was not open when it was begun: `<fence> <slot>`. */
+  readonly begunAnew: Set<string>;
   /** A begin came after the effect was marked as failed: `<fence> <slot>`. */
   readonly begunAfterFailed: Set<string>;
   /** Since when it waits and is due, in a healthy world. */
