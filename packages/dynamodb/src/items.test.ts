@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
 import type { Condition, FieldPath, Item, ItemStore, ItemUpdate } from "@leasehold/core/driver";
 import { createMemoryItems } from "@leasehold/core/memory";
-import { localConfig, startDynalite } from "./dynalite.fixture.ts";
+import { listen, localConfig, startDynalite } from "./dynalite.fixture.ts";
 import { createDynamoItems } from "./items.ts";
 import { createTable } from "./table.ts";
 
@@ -90,6 +89,27 @@ test("a failed condition on no item brings none", async (context) => {
   assert.equal(await items.get("k"), undefined);
 });
 
+test("a failed condition that brings the old item, as DynamoDB's does, costs no read", async (context) => {
+  const operations: unknown[] = [];
+  const server = createServer((request, response) => {
+    operations.push(request.headers["x-amz-target"]);
+    request.resume();
+    request.on("end", () => {
+      const __type = "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException";
+      const Item = { pk: { S: "k" }, a: { N: "2" }, map: { M: { inner: { L: [{ NULL: true }] } } } };
+      response.writeHead(400, { "content-type": "application/x-amz-json-1.0" });
+      response.end(JSON.stringify({ __type, message: "The conditional request failed", Item }));
+    });
+  });
+  const items = createDynamoItems({ table: "tasks", config: localConfig(await listen(server)) });
+  context.after(() => server.close());
+  context.after(() => items.close());
+  const old = { a: 2, map: { inner: [null] } };
+  assert.deepEqual(await items.put("k", { a: 1 }, { absent: "a" }), { applied: false, old });
+  assert.deepEqual(await items.update("k", { set: { a: 1 } }, { absent: "a" }), { applied: false, old });
+  assert.deepEqual(operations, ["DynamoDB_20120810.PutItem", "DynamoDB_20120810.UpdateItem"]);
+});
+
 test("adding to what is no number, and naming a field twice, is refused", async (context) => {
   const items = await openItems(context);
   await items.put("k", { a: "text" }, { absent: "a" });
@@ -157,12 +177,11 @@ test("a table that is not there is named", async (context) => {
 
 test("a server that is not there is unavailable, at the first try", async () => {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  const endpoint = await listen(server);
   await new Promise((resolve) => server.close(resolve));
   const items = createDynamoItems({
     table: "tasks",
-    config: { ...localConfig(`http://127.0.0.1:${port}`), maxAttempts: 9 },
+    config: { ...localConfig(endpoint), maxAttempts: 9 },
   });
   await assert.rejects(items.get("k"), (error: { readonly code: string; readonly cause: Failure }) => {
     assert.equal(error.code, "Unavailable");

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { type Clock, systemClock, type TaskStore } from "@leasehold/core/driver";
-import { localConfig, startDynalite } from "./dynalite.fixture.ts";
+import { listen, localConfig, startDynalite } from "./dynalite.fixture.ts";
 import { createDynamoStore, openStore } from "./store.ts";
 import { createTable } from "./table.ts";
 
@@ -93,14 +92,13 @@ test("a client of the caller's stays open, and is left as it was", async (contex
 
 test("a request that hangs ends in Unavailable", async (context) => {
   const server = createServer(() => undefined);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const endpoint = await listen(server);
   context.after(() => server.closeAllConnections());
   context.after(() => server.close());
-  const { port } = server.address() as AddressInfo;
   const requestHandler = { requestTimeout: 50, throwOnRequestTimeout: true };
   const store = createDynamoStore({
     table: "tasks",
-    config: { ...localConfig(`http://127.0.0.1:${port}`), requestHandler },
+    config: { ...localConfig(endpoint), requestHandler },
   });
   context.after(() => store.close());
   await assert.rejects(store.get("t"), { code: "Unavailable" });

@@ -1,21 +1,26 @@
 import { createDynamoItems, createTable } from "@leasehold/dynamodb";
-import { type DynamodbOptions, startDynamodb } from "@leasehold/emulators";
+import { startDynamodb } from "@leasehold/emulators";
 import { createStoreHarness, type StoreHarness } from "../store/harness.ts";
 import type { HarnessSource } from "../suite/run.ts";
 import { awsConfig } from "./aws.ts";
+import { watchWrites } from "./dynamodb-writes.ts";
 
 /** Stays there between runs on the same server: the names of items are new each time. */
 const TABLE = "leasehold-conformance";
 /** How long the indexes of a table in the cloud may lag, ms. Those of the emulator never do. */
 const INDEX_LAG_MS = 10_000;
 
-/** The items of a DynamoDB of its own for each suite, or of the one at the endpoint that was asked for. */
-export function dynamodbStoreSource(emulatorOptions: DynamodbOptions = {}): HarnessSource<StoreHarness> {
+/**
+ * The items of a DynamoDB of its own for each suite, where every request is watched for writes without a condition; or of the one at
+ * the endpoint that was asked for.
+ */
+export function dynamodbStoreSource(): HarnessSource<StoreHarness> {
   return {
     per: "suite",
     async open({ endpoint }) {
-      const emulator = endpoint === undefined ? await startDynamodb(emulatorOptions) : undefined;
-      const connection = { table: TABLE, config: awsConfig(endpoint ?? emulator?.endpoint ?? "aws") };
+      const watch = watchWrites();
+      const emulator = endpoint === undefined ? await startDynamodb({ onCall: watch.onCall }) : undefined;
+      const connection = { table: TABLE, config: awsConfig((emulator?.endpoint ?? endpoint) as string) };
       await createTable(connection);
       const items = createDynamoItems(connection);
       return createStoreHarness({
@@ -26,7 +31,9 @@ export function dynamodbStoreSource(emulatorOptions: DynamodbOptions = {}): Harn
         wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
         async close() {
           await items.close();
-          await emulator?.stop();
+          if (emulator === undefined) return;
+          await emulator.stop();
+          watch.verify();
         },
       });
     },
