@@ -43,7 +43,7 @@ async function look(harness: QueueHarness, driver: QueueDriver, count: number): 
   for (let poll = 0; found.length < count && poll < 50; poll++) {
     if (poll > 0) await harness.wait(harness.toleranceMs + 1);
     const max = Math.min(count - found.length, driver.capabilities.maxBatch);
-    found.push(...(await deadLettersOf(driver).look({ max, leaseMs: 4 * harness.minLeaseMs })));
+    found.push(...(await harness.until(deadLettersOf(driver).look({ max, leaseMs: 4 * harness.minLeaseMs }))));
   }
   assert.equal(found.length, count, `expected ${count} dead letters, found ${found.length}`);
   return found;
@@ -82,8 +82,8 @@ export const deadLetters: Suite<QueueHarness> = {
       unless,
       async run(harness) {
         const { driver } = await harness.open();
-        for (const text of AWKWARD_REASONS) {
-          await send(driver, message("one"));
+        for (const [index, text] of AWKWARD_REASONS.entries()) {
+          await send(driver, message(`letter-${index}`));
           const delivery = await receiveOne(harness, driver);
           expectApplied(driver, (await settle(driver, deadLetter(delivery, "poison", text)))[0]);
           const letter = await lookOne(harness, driver);
@@ -116,7 +116,7 @@ export const deadLetters: Suite<QueueHarness> = {
         const leaseMs = harness.minLeaseMs;
         const [first] = await harness.until(deadLettersOf(driver).look({ max: 1, leaseMs }));
         assert.ok(first !== undefined);
-        assert.deepEqual(await deadLettersOf(await another()).look({ max: 1, leaseMs }), []);
+        assert.deepEqual(await harness.until(deadLettersOf(await another()).look({ max: 1, leaseMs })), []);
         await pass(harness, first.delivery.leaseMs);
         assert.equal((await lookOne(harness, driver)).delivery.messageId, first.delivery.messageId);
       },
@@ -128,7 +128,7 @@ export const deadLetters: Suite<QueueHarness> = {
         const { driver } = await harness.open();
         const ids = ["a", "b", "c"];
         for (const id of ids) await bury(harness, driver, id);
-        const two = await deadLettersOf(driver).look({ max: 2, leaseMs: 4 * harness.minLeaseMs });
+        const two = await harness.until(deadLettersOf(driver).look({ max: 2, leaseMs: 4 * harness.minLeaseMs }));
         assert.ok(two.length <= 2);
         const letters = [...two, ...(await look(harness, driver, 3 - two.length))];
         assert.deepEqual(
@@ -155,7 +155,7 @@ export const deadLetters: Suite<QueueHarness> = {
         assert.equal(delivery.attributes["kept"], "yes");
         await complete(driver, delivery);
         await pass(harness, 4 * harness.minLeaseMs);
-        assert.deepEqual(await deadLettersOf(driver).look({ max: 1, leaseMs: harness.minLeaseMs }), []);
+        assert.deepEqual(await harness.until(deadLettersOf(driver).look({ max: 1, leaseMs: harness.minLeaseMs })), []);
       },
     },
     {
@@ -194,7 +194,7 @@ export const deadLetters: Suite<QueueHarness> = {
         for (const outcome of await deadLettersOf(driver).purge([first as DeadLetter])) expectApplied(driver, outcome);
         await pass(harness, 4 * harness.minLeaseMs);
         assert.equal((await lookOne(harness, driver)).delivery.body, second?.delivery.body);
-        assert.deepEqual(await deadLettersOf(driver).look({ max: 1, leaseMs: harness.minLeaseMs }), []);
+        assert.deepEqual(await harness.until(deadLettersOf(driver).look({ max: 1, leaseMs: harness.minLeaseMs })), []);
       },
     },
     {

@@ -25,6 +25,8 @@ export type Ability =
   | "ordering"
   | "dead letters"
   | "duplicate detection"
+  /** Two messages of one id that are both delivered. */
+  | "repeated ids"
   | "delivery limit"
   | "total lease"
   | "count"

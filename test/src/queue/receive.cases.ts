@@ -59,7 +59,7 @@ export const receiving: Suite<QueueHarness> = {
         const { driver } = await harness.open();
         const { maxAbandonDelayMs } = driver.capabilities;
         for (const delayMs of maxAbandonDelayMs === 0 ? [0] : [0, Math.min(harness.minLeaseMs, maxAbandonDelayMs)]) {
-          await send(driver, message("one"));
+          await send(driver, message(`after-${delayMs}`));
           const first = await receiveOne(harness, driver);
           const waiting = watched(driver.receive({ max: 1, waitMs: WAIT_MS + delayMs, leaseMs: harness.minLeaseMs }));
           await settle(driver, abandon(first, delayMs));
@@ -151,7 +151,8 @@ export const receiving: Suite<QueueHarness> = {
           controller.abort();
           await sending;
           const deliveries = await harness.until(waiting);
-          const [one] = deliveries.length > 0 ? deliveries : await receive(harness, driver, { withinMs: leaseMs });
+          const [one] =
+            deliveries.length > 0 ? deliveries : await receive(harness, driver, { withinMs: leaseMs + 1_000 });
           assert.equal(one?.body, message(first).body);
           await complete(driver, one as Delivery);
         }

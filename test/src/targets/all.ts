@@ -1,6 +1,7 @@
 import type { Target } from "../suite/run.ts";
 import { dynamodbTargets } from "./dynamodb.ts";
 import { memoryTargets } from "./memory.ts";
+import { sqsTargets } from "./sqs.ts";
 
 /** Everything that `conformance` can run, in this order. */
-export const targets: readonly Target[] = [...memoryTargets, ...dynamodbTargets];
+export const targets: readonly Target[] = [...memoryTargets, ...dynamodbTargets, ...sqsTargets];
