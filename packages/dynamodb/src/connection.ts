@@ -80,7 +80,7 @@ export function connect(options: ConnectionOptions): Connection {
   };
 }
 
-function ownClient(config: DynamoDBClientConfig): DynamoDBClient {
+function ownClient({ retryStrategy: _, ...config }: DynamoDBClientConfig): DynamoDBClient {
   return new DynamoDBClient({
     requestHandler: {
       connectionTimeout: CONNECTION_TIMEOUT_MS,

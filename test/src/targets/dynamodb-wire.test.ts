@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { openStore } from "@leasehold/core";
 import { type ErrorCode, type ItemStore, systemClock } from "@leasehold/core/driver";
 import { createDynamoItems, createDynamoStore, createTable } from "@leasehold/dynamodb";
 import { type DynamodbEmulator, type DynamodbOptions, startDynamodb } from "@leasehold/emulators";
@@ -66,6 +67,14 @@ test("a write costs one call, and a failed condition one read more where the ser
   assert.deepEqual(await items.put("k", { a: 3 }, { absent: "a" }), { applied: false, old: { a: 2 } });
   const { calls } = emulator;
   assert.deepEqual([calls.of("PutItem").calls, calls.of("UpdateItem").calls, calls.of("GetItem").calls], [2, 1, 1]);
+});
+
+test("a URL opens the store, through core, which knows no database", async (context) => {
+  const { connection } = await open(context);
+  await createTable(connection);
+  const store = await openStore("dynamodb://tasks", { config: connection.config });
+  context.after(() => store.close());
+  assert.equal(await store.get("t"), undefined);
 });
 
 test("a key that is refused is PermissionDenied", async (context) => {
