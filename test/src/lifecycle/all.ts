@@ -5,14 +5,17 @@ import { budgets } from "./budget.cases.ts";
 import { claims } from "./claims.cases.ts";
 import { commitOutcomes } from "./commit-outcomes.cases.ts";
 import { crashes } from "./crash.cases.ts";
+import { decisions } from "./decisions.cases.ts";
 import { deliveries } from "./deliveries.cases.ts";
 import { due } from "./due.cases.ts";
 import { effects } from "./effects.cases.ts";
 import { handlerEndTable } from "./handler-end-table.cases.ts";
 import { handlerEnds } from "./handler-ends.cases.ts";
 import type { LifecycleHarness } from "./harness.ts";
+import { noRecord } from "./no-record.cases.ts";
 import { openAborts } from "./open-aborts.cases.ts";
 import { openEnds } from "./open-ends.cases.ts";
+import { reopening } from "./reopen.cases.ts";
 import { running } from "./running.cases.ts";
 
 /** Everything that has to hold for a task on a queue and a store, whichever they are. */
@@ -29,6 +32,9 @@ export const lifecycleSuites: readonly Suite<LifecycleHarness>[] = [
   claims,
   budgets,
   effects,
+  decisions,
+  reopening,
   deliveries,
+  noRecord,
   due,
 ];

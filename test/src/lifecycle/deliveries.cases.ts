@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { ParkError, PermanentError } from "@leasehold/core";
-import { deriveTaskId, foreignTaskId, formatTime, ownSource, parseTime } from "@leasehold/core/driver";
+import { formatTime, ownSource, parseTime } from "@leasehold/core/driver";
 import type { Suite } from "../suite/case.ts";
 import type { LifecycleHarness, World } from "./harness.ts";
 import {
   abandonDelays,
+  counted,
   deadLetterCodes,
   enqueue,
   expectFacts,
@@ -12,29 +13,12 @@ import {
   raise,
   ring,
   sendEvent,
-  type TestTask,
   taskOf,
   UNREACHABLE,
   unlessAble,
 } from "./support.ts";
 
-const DAY_MS = 86_400_000;
 const NO_TYPES = { type: "another_type" };
-
-/** A task whose runs are counted. */
-function counted(
-  world: World,
-  run: TestTask["run"] = () => "done",
-): { readonly task: TestTask; readonly runs: () => number } {
-  let runs = 0;
-  const task = taskOf(world, {
-    run(context) {
-      runs += 1;
-      return run(context);
-    },
-  });
-  return { task, runs: () => runs };
-}
 
 /** Somebody else acquires the task. */
 async function holdElsewhere(world: World, taskId: string, leaseMs: number): Promise<string> {
@@ -112,86 +96,6 @@ export const deliveries: Suite<LifecycleHarness> = {
         expectFacts(await world.reaches(taskId, "settled"), { attempt: 1, attempts_total: 1 });
       },
     },
-    {
-      name: "no record, event young: made from the event and run, attempt 1",
-      async run(harness) {
-        const world = await harness.open();
-        const { task } = counted(world, (context) => context.input.n);
-        const taskId = deriveTaskId(world.queue.queue, task.type, "one");
-        await sendEvent(world, {
-          id: taskId,
-          source: ownSource(world.queue.queue),
-          type: task.type,
-          data: { n: 7 },
-          agentrunid: "run-1",
-          time: formatTime(world.now()),
-        });
-        world.worker("a", { tasks: [task] });
-        await world.until(async () => (await world.store.get(taskId))?.status === "settled");
-        const record = await world.record(taskId);
-        expectFacts(record, { status: "settled", attempt: 1, attempts_total: 1, fence: 1 });
-        assert.equal(record.result, "7");
-        assert.equal(record.agent_run_id, "run-1");
-        assert.equal(await world.store.payload(taskId, record.payload_ref), '{"n":7}');
-        await expectQueueEmpty(world);
-      },
-    },
-    {
-      name: "no record, foreign event: keyed by queue, source and id",
-      async run(harness) {
-        const world = await harness.open();
-        const { task, runs } = counted(world);
-        world.worker("a", { tasks: [task] });
-        const taskId = foreignTaskId(world.queue.queue, "shop/orders", "order-7");
-        const event = {
-          id: "order-7",
-          source: "shop/orders",
-          type: task.type,
-          data: { n: 1 },
-          time: formatTime(world.now()),
-        };
-        await sendEvent(world, event);
-        await world.until(async () => (await world.store.get(taskId))?.status === "settled");
-        await sendEvent(world, event);
-        await expectQueueEmpty(world);
-        assert.equal(runs(), 1);
-      },
-    },
-    {
-      name: "no record, and the event names a stored payload: dead-lettered as record_missing",
-      async run(harness) {
-        const world = await harness.open();
-        const { task, runs } = counted(world);
-        world.worker("a", { tasks: [task] });
-        await sendEvent(world, {
-          id: "gone",
-          source: ownSource(world.queue.queue),
-          type: task.type,
-          dataref: "0".repeat(64),
-          time: formatTime(world.now()),
-        });
-        await expectQueueEmpty(world);
-        assert.deepEqual(await deadLetterCodes(world), ["record_missing"]);
-        assert.equal(await world.store.get("gone"), undefined);
-        assert.equal(runs(), 0);
-      },
-    },
-    {
-      name: "no record, event older than records are kept: not run, dead-lettered as record_expired",
-      async run(harness) {
-        const world = await harness.open();
-        const { task, runs } = counted(world);
-        world.worker("a", { tasks: [task] });
-        const event = { source: ownSource(world.queue.queue), type: task.type, data: { n: 1 } };
-        await sendEvent(world, { ...event, id: "old", time: formatTime(world.now() - 44 * DAY_MS) });
-        await sendEvent(world, { ...event, id: "young", time: formatTime(world.now() - 42 * DAY_MS) });
-        await world.until(async () => (await world.store.get("young"))?.status === "settled");
-        await expectQueueEmpty(world);
-        assert.deepEqual(await deadLetterCodes(world), ["record_expired"]);
-        assert.equal(await world.store.get("old"), undefined);
-        assert.equal(runs(), 1);
-      },
-    },
     ...(["another input", "another type"] as const).map((what) => ({
       name: `the same id with ${what}: that delivery is dead-lettered, the record is not touched, settled or not`,
       async run(harness: LifecycleHarness) {
@@ -224,7 +128,7 @@ export const deliveries: Suite<LifecycleHarness> = {
         const world = await harness.open();
         const { task, runs } = counted(world);
         const taskId = await enqueue(world, world.client(), task);
-        world.worker("a", { tasks: [task] });
+        await world.worker("a", { tasks: [task] });
         const settled = await world.reaches(taskId, "settled");
         for (let count = 0; count < 3; count++) await ring(world, taskId);
         await expectQueueEmpty(world);
@@ -239,7 +143,7 @@ export const deliveries: Suite<LifecycleHarness> = {
         const world = await harness.open();
         const { task, runs } = counted(world, raise(new PermanentError("never works")));
         const taskId = await enqueue(world, world.client(), task);
-        world.worker("a", { tasks: [task] });
+        await world.worker("a", { tasks: [task] });
         const ended = await world.reaches(taskId, "dead_lettered");
         await ring(world, taskId);
         await expectQueueEmpty(world);

@@ -17,6 +17,21 @@ export function taskOf(world: World, definition: Partial<TestTask> & Pick<TestTa
   return defineTask({ type: "publish_post", input: INPUT, lease: leaseMs, backoff, ...definition });
 }
 
+/** A task whose runs are counted. */
+export function counted(
+  world: World,
+  run: TestTask["run"] = () => "done",
+): { readonly task: TestTask; readonly runs: () => number } {
+  let runs = 0;
+  const task = taskOf(world, {
+    run(context) {
+      runs += 1;
+      return run(context);
+    },
+  });
+  return { task, runs: () => runs };
+}
+
 /** Enqueues one, and answers its id. */
 export async function enqueue(
   world: World,
