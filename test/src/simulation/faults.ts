@@ -58,6 +58,8 @@ export const ACTS = [
   "person_reopens",
   "person_resumes",
   "enqueued_again",
+  /** A holder that uses the store as no worker does, and has to be refused. */
+  "careless_holder",
 ] as const;
 export type ActKind = (typeof ACTS)[number];
 

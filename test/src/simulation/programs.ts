@@ -5,7 +5,7 @@ export const TASK_TYPES = ["post", "pay", "text", "once", "share", "plain", "win
 export type TaskType = (typeof TASK_TYPES)[number];
 
 /** Effects that each type declares; `note` is an inline one that every type may use. */
-const EFFECTS_OF: Readonly<Record<TaskType, readonly string[]>> = {
+export const EFFECTS_OF: Readonly<Record<TaskType, readonly string[]>> = {
   post: ["publish", "index"],
   pay: ["charge", "publish"],
   text: ["sms", "index"],

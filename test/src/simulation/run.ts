@@ -1,3 +1,4 @@
+import { holdCarelessly } from "./careless.ts";
 import type { Fired } from "./faults.ts";
 import { checkLiveness } from "./model/liveness.ts";
 import type { Violation } from "./model/state.ts";
@@ -155,6 +156,9 @@ function play(world: World, fleet: Fleet, people: People, act: Act): void {
     case "enqueued_again": {
       const task = plan.tasks[Math.floor(act.which * plan.tasks.length)];
       if (task !== undefined) people.enqueue(task);
+      return;
     }
+    case "careless_holder":
+      return void holdCarelessly(world, act);
   }
 }

@@ -13,7 +13,7 @@ export function checkEffects(context: ModelContext, evidence: EvidenceBook, stat
       context.fail(2, `${at}: effect ${slot}, which has its receipt, was changed`);
       continue;
     }
-    checkChange(context, evidence, state, slot, then, now, after, at);
+    checkChange(context, evidence, state, slot, then, now, before, after, at);
   }
   for (const slot of Object.keys(before.effects)) if (after.effects[slot] === undefined) context.fail(1, `${at}: effect ${slot} is gone`);
 }
@@ -25,6 +25,7 @@ function checkChange(
   slot: string,
   then: EffectState | undefined,
   now: EffectState,
+  before: TaskRecord,
   after: TaskRecord,
   at: string,
 ): void {
@@ -33,6 +34,9 @@ function checkChange(
   const seen = evidence.of(holder.host.name, now.key, holder.at);
   switch (now.state) {
     case "started":
+      if (now.guard === "none" && (then?.state === "started" || then?.state === "committed") && before.allow_commit === undefined) {
+        context.fail(5, `${at}: effect ${slot}, which nothing guards, was begun again`);
+      }
       state.claims.set(slot, context.now() + BUDGETS_MS.commit);
       state.begun.set(`${after.fence} ${slot}`, Date.parse(after.lease_expires_at ?? ""));
       if (then === undefined || then.state === "failed") state.begunAnew.add(`${after.fence} ${slot}`);

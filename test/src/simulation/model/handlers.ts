@@ -1,11 +1,31 @@
 import { BUDGETS_MS, type HandlerObserver } from "../definitions.ts";
 import type { Host } from "../host.ts";
-import type { ModelContext, Run } from "./state.ts";
+import { abortReasonOf } from "@leasehold/core";
+import type { EvidenceBook } from "./effects.ts";
+import type { ModelContext, Run, TaskState } from "./state.ts";
 
 /** Watches the handlers: when one may start, how many there are, and what each claims. */
-export function createHandlerChecks(context: ModelContext, concurrency: number): HandlerObserver {
+export function createHandlerChecks(context: ModelContext, evidence: EvidenceBook, concurrency: number): HandlerObserver {
   const { fail, tasks, log, now, inBounds } = context;
   const running = new Map<string, number>();
+
+  /** What is open was read back before the handler runs; an inline effect waits for the handler. */
+  function checkReadBack(host: Host, state: TaskState, at: string): void {
+    for (const [slot, effect] of Object.entries(state.record.effects)) {
+      if (slot.startsWith("note") || effect.shared === true || (effect.state !== "started" && effect.state !== "committed")) continue;
+      const seen = evidence.of(host.name, effect.key, state.holder?.at ?? 0);
+      if (!seen.absent && seen.foundIds.size === 0 && state.permissions.get(slot) === undefined) fail(9, `${at}: effect ${slot} is open, and was not read back`);
+    }
+  }
+
+  /** A process that is scheduled knows by its own clock that a lease is over. */
+  function checkGround(run: Run, state: TaskState): void {
+    const { host, fence, signal } = run;
+    const { record } = state;
+    if (!inBounds || record.fence !== fence || record.status !== "leased" || signal.aborted || now() <= host.excusedUntil) return;
+    const lateMs = host.clock.now() - Date.parse(record.lease_expires_at ?? "");
+    if (lateMs >= 0) fail(7, `task ${state.id}: the handler of fence ${fence} goes on in ${host.name}, ${lateMs} ms after the end of its lease by its own clock`);
+  }
 
   return {
     handlerStarts(host: Host, task) {
@@ -31,6 +51,13 @@ export function createHandlerChecks(context: ModelContext, concurrency: number):
       }
       const run: Run = { host, fence: task.fence, signal: task.signal, running: true };
       state.runs.push(run);
+      if (record.fence === task.fence) checkReadBack(host, state, at);
+      task.signal.addEventListener("abort", () => {
+        const taken = abortReasonOf(task.signal) === "taken_over";
+        if (run.running && taken && state.record.fence === task.fence && state.record.status === "leased" && record.ordering_key === undefined) {
+          fail(7, `task ${task.id}: ${host.name} was told that fence ${task.fence} was taken over, and nobody has taken it`);
+        }
+      });
       // The handler starts with the budget of preflight, whatever the readbacks before it have used.
       if (record.fence === task.fence) state.claims.set("", now() + BUDGETS_MS.preflight);
       return {
@@ -43,7 +70,10 @@ export function createHandlerChecks(context: ModelContext, concurrency: number):
     },
     claims(host, taskId, fence, budgetMs) {
       const state = tasks.get(taskId);
-      if (state?.holder?.host === host && state.record.fence === fence) state.claims.set("", now() + budgetMs);
+      if (state === undefined) return;
+      const run = state.runs.find((one) => one.host === host && one.fence === fence);
+      if (run !== undefined) checkGround(run, state);
+      if (state.holder?.host === host && state.record.fence === fence) state.claims.set("", now() + budgetMs);
     },
   };
 }

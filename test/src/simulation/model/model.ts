@@ -10,7 +10,7 @@ export type Model = ReturnType<typeof createModel>;
 export function createModel(context: ModelContext, options: { readonly concurrency: number }) {
   const effects = createEffectChecks(context);
   const records = createRecordChecks(context, effects.evidence);
-  const handlers = createHandlerChecks(context, options.concurrency);
+  const handlers = createHandlerChecks(context, effects.evidence, options.concurrency);
   const results = new Map<string, string>();
 
   function onWrite(write: AppliedWrite): void {
