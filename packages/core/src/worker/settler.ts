@@ -81,7 +81,9 @@ export function createSettler(runtime: Runtime): Settler {
     }
   };
 
-  const sendBatch = async (batch: readonly Waiting[]): Promise<void> => {
+  const sendBatch = async (entries: readonly Waiting[]): Promise<void> => {
+    const batch = entries.filter(inTime);
+    if (batch.length === 0) return;
     let outcomes: readonly Outcome[];
     try {
       outcomes = await within(clock, SETTLE_TIMEOUT_MS, "settle", driver.settle(batch.map((entry) => entry.item)));
@@ -113,11 +115,19 @@ export function createSettler(runtime: Runtime): Settler {
     await sendBatch(again);
   };
 
-  /** A complete is right whenever it comes; an abandon never past the broker's deadline: it could take the message from another. */
-  const mayTryAgain = (entry: Waiting, outcome: Outcome | undefined): boolean => {
-    if (outcome?.status !== "failed" || !isTransient(outcome.error) || entry.tries >= MAX_TRIES) return false;
-    return entry.item.verb !== "abandon" || !entry.held.pastDeadline();
+  /**
+   * A complete is right whenever it comes; an abandon never past the broker's deadline: it could take the message from another.
+   * Asked when it is sent: the process may have stood still since it was put in line.
+   */
+  const inTime = (entry: Waiting): boolean => {
+    if (entry.item.verb !== "abandon" || !entry.held.pastDeadline()) return true;
+    pending -= 1;
+    entry.resolve();
+    return false;
   };
+
+  const mayTryAgain = (entry: Waiting, outcome: Outcome | undefined): boolean =>
+    outcome?.status === "failed" && isTransient(outcome.error) && entry.tries < MAX_TRIES;
 
   return {
     async settle(held, taskId, end, options = {}) {
