@@ -127,9 +127,9 @@ function play(world: World, fleet: Fleet, people: People, act: Act): void {
     case "crash":
       return host?.kill();
     case "pause":
-      return host?.pause(500 + act.size * 9_000);
+      return host?.pause(Math.round(500 + act.size * 9_000));
     case "suspend":
-      return host?.suspend(500 + act.size * 9_000);
+      return host?.suspend(Math.round(500 + act.size * 9_000));
     case "jump":
       return host?.setWallOffset(Math.round((act.size - 0.5) * plan.skewMs));
     case "deploy":

@@ -57,7 +57,7 @@ export function createEffectChecks(context: ModelContext): { readonly observer: 
     }
     const found: { state: TaskState; slot: string }[] = [];
     for (const state of tasks.values()) {
-      if (state.holder?.host !== host) continue;
+      if (state.holder?.host !== host || state.record.status !== "leased") continue;
       for (const [slot, effect] of Object.entries(state.record.effects)) if (effect.key === key) found.push({ state, slot });
     }
     return found;
