@@ -102,7 +102,7 @@ const NOT_SENT: ReadonlySet<string> = new Set([
   "ENETUNREACH",
   "EHOSTUNREACH",
 ]);
-/** Codes of Node after which nobody knows. */
+/** Codes of Node after which nobody knows. The client calls some of them a `TimeoutError`. */
 const CUT: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED", "ERR_STREAM_PREMATURE_CLOSE"]);
 
 const MAX_TEXT = 300;
@@ -118,7 +118,7 @@ export function fromSqs(error: unknown, doing: string): LeaseholdError {
   const text = String(facts.Message ?? facts.message ?? "");
   const known = names.map((name) => CODE_OF.get(name)).find((code) => code !== undefined);
   const told = VAGUE.has(known) ? TEXTS.find(([pattern]) => pattern.test(text))?.[1] : undefined;
-  const code = told ?? known ?? codeOfNetwork(facts.code) ?? codeOfStatus(facts.$metadata?.httpStatusCode) ?? "Unknown";
+  const code = codeOfNetwork(facts.code) ?? told ?? known ?? codeOfStatus(facts.$metadata?.httpStatusCode) ?? "Unknown";
   const shown = names.find((name) => name !== "Error") ?? (typeof facts.code === "string" ? facts.code : "error");
   return new LeaseholdError(code, `${doing}: ${shown}: ${text.slice(0, MAX_TEXT) || "no message"}`, {
     cause: error,

@@ -21,7 +21,7 @@ const FEW_DELIVERIES = 50;
  * Opens the queue that `sqs://<queue name or URL>` names: `sqs://orders`, `sqs://https://sqs.eu-west-1.amazonaws.com/123456789012/orders`.
  * Options as {@link openSqsQueue}, without the queue. Errors likewise.
  */
-export function openQueue(url: string, options: Omit<OpenSqsQueueOptions, "queue"> = {}): Promise<QueueDriver> {
+export async function openQueue(url: string, options: Omit<OpenSqsQueueOptions, "queue"> = {}): Promise<QueueDriver> {
   const queue = /^sqs:\/\/(\S+)$/.exec(url)?.[1];
   if (queue === undefined) throw invalid("url", 'sqs://<queue name or URL>, such as "sqs://orders"', url);
   return openSqsQueue({ ...options, queue });
