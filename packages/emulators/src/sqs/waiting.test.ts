@@ -81,6 +81,18 @@ describe("delays, long polls, the in-flight limit", () => {
     await released;
   });
 
+  it("a long poll wakes for the message that is visible first, not for the one it saw first", async (test) => {
+    const { queue, sqs, clock } = await openSqs(test);
+    const { one, send } = queue();
+    await send("later", { DelaySeconds: 15 });
+    const poll = one({ WaitTimeSeconds: 20 });
+    await until(() => sqs.calls.of("ReceiveMessage").open === 1);
+    await send("sooner", { DelaySeconds: 5 });
+    clock.advance(5 * SECOND);
+    assert.equal((await poll).Body, "sooner");
+    assert.equal(sqs.calls.of("ReceiveMessage").open, 0);
+  });
+
   it("a dead letter reaches a long poll of the dead-letter queue", async (test) => {
     const { queue, sqs } = await openSqs(test);
     const dead = queue();
@@ -126,6 +138,23 @@ describe("delays, long polls, the in-flight limit", () => {
     abort.abort();
     await assert.rejects(poll, { name: "AbortError" });
     await until(() => sqs.calls.of("ReceiveMessage").open === 0);
+    await send("a");
+    await one();
+  });
+
+  it("SQS-73: so does aborting one on its way", async (test) => {
+    const { queue, sqs, clock } = await openSqs(test);
+    const { url, send, one } = queue();
+    const abort = new AbortController();
+    sqs.faults.add({ operation: "ReceiveMessage", delayMs: 100 });
+    const body = JSON.stringify({ QueueUrl: url, WaitTimeSeconds: 20 });
+    const headers = { "x-amz-target": "AmazonSQS.ReceiveMessage" };
+    const poll = fetch(sqs.endpoint, { method: "POST", headers, body, signal: abort.signal });
+    await until(() => sqs.calls.of("ReceiveMessage").open === 1);
+    abort.abort();
+    await assert.rejects(poll, { name: "AbortError" });
+    await until(() => sqs.calls.of("ReceiveMessage").open === 0);
+    clock.advance(100);
     await send("a");
     await one();
   });
