@@ -21,6 +21,7 @@ const CASES: readonly (readonly [Error, ErrorCode])[] = [
   [sdkError("InternalServerError"), "Unavailable"],
   [sdkError("ServiceUnavailable"), "Unavailable"],
   [sdkError("Unheard", "of", { $metadata: { httpStatusCode: 502 } }), "Unavailable"],
+  [sdkError("SyntaxError", "cut off", { $metadata: { httpStatusCode: 200 } }), "Unavailable"],
   [sdkError("TimeoutError"), "Unavailable"],
   [sdkError("Error", "connect ECONNREFUSED 127.0.0.1:1", { code: "ECONNREFUSED" }), "Unavailable"],
   [sdkError("AggregateError", "", { code: "ECONNREFUSED" }), "Unavailable"],

@@ -107,6 +107,8 @@ function codeOf(error: unknown): ErrorCode {
   const status = $metadata?.httpStatusCode ?? 0;
   if (status === 429 || $retryable?.throttling === true) return "ResourceExhausted";
   if (status === 413) return "PayloadTooLarge";
+  // The call succeeded and its answer could not be read: as good as lost.
+  if (status === 200) return "Unavailable";
   if (status >= 500 || $retryable !== undefined) return "Unavailable";
   if (NETWORK_CODES.has(String(code)) || /socket hang up|network socket/i.test(text)) return "Unavailable";
   return "Unknown";

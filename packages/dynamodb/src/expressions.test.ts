@@ -42,13 +42,21 @@ test("a name that comes twice has one placeholder", () => {
   assert.deepEqual(ExpressionAttributeNames, { "#n0": "not_before" });
 });
 
-test("lists in lists are in parentheses, lists of one are not", () => {
+test("an OR within an AND is in parentheses, nothing else is", () => {
   const one: Condition = { exists: "a" };
   const two: Condition = { any: [{ exists: "b" }, { all: [{ exists: "c" }, { exists: "d" }] }] };
   assert.equal(
     conditionOf({ all: [{ all: [{ any: [one] }] }, two] }).text,
-    "attribute_exists(#n0) AND (attribute_exists(#n1) OR (attribute_exists(#n2) AND attribute_exists(#n3)))",
+    "attribute_exists(#n0) AND (attribute_exists(#n1) OR attribute_exists(#n2) AND attribute_exists(#n3))",
   );
+  const unequal: Condition = { field: "b", is: "<>", value: "x" };
+  assert.equal(
+    conditionOf({ any: [one, unequal] }).text,
+    "attribute_exists(#n0) OR attribute_type(#n1, :v1) AND #n1 <> :v0",
+  );
+  const either: Condition = { field: "b", is: "<=", value: true };
+  assert.equal(conditionOf({ all: [one, either] }).text, "attribute_exists(#n0) AND (#n1 = :v0 OR #n1 = :v1)");
+  assert.equal(conditionOf({ any: [one, either] }).text, "attribute_exists(#n0) OR #n1 = :v0 OR #n1 = :v1");
 });
 
 test("unequal asks for the type, as DynamoDB takes a missing field for unequal", () => {

@@ -54,38 +54,43 @@ export function createPlaceholders(): Placeholders {
 
 /** The condition as an expression. Throws `InvalidArgument` for an empty list of conditions: such a write would be as good as unconditional. */
 export function conditionExpression(condition: Condition, placeholders: Placeholders): string {
-  return render(condition, placeholders, false);
+  return render(condition, placeholders, undefined);
 }
 
-/** `nested`: part of a larger expression. DynamoDB refuses parentheses that change nothing, so they go around that alone. */
-function render(condition: Condition, placeholders: Placeholders, nested: boolean): string {
-  if ("all" in condition) return join(condition.all, "AND", placeholders, nested);
-  if ("any" in condition) return join(condition.any, "OR", placeholders, nested);
+type Word = "AND" | "OR";
+
+/**
+ * `within`: the word that joins it to its neighbours. AND binds more tightly than OR, so only an OR within an AND is in parentheses. DynamoDB
+ * refuses parentheses that change nothing, and an emulator's parser takes three times as long for each level of them.
+ */
+function render(condition: Condition, placeholders: Placeholders, within: Word | undefined): string {
+  if ("all" in condition) return join(condition.all, "AND", placeholders, within);
+  if ("any" in condition) return join(condition.any, "OR", placeholders, within);
   if ("exists" in condition) return `attribute_exists(${path(condition.exists, placeholders)})`;
   if ("absent" in condition) return `attribute_not_exists(${path(condition.absent, placeholders)})`;
-  return comparison(condition, placeholders, nested);
+  return comparison(condition, placeholders, within);
 }
 
-function join(parts: readonly Condition[], word: "AND" | "OR", placeholders: Placeholders, nested: boolean): string {
+function join(parts: readonly Condition[], word: Word, placeholders: Placeholders, within: Word | undefined): string {
   const [only] = parts;
   if (only === undefined) {
     throw new LeaseholdError("InvalidArgument", "condition: got an empty list, expected at least one condition");
   }
-  if (parts.length === 1) return render(only, placeholders, nested);
-  const text = parts.map((part) => render(part, placeholders, true)).join(` ${word} `);
-  return nested ? `(${text})` : text;
+  if (parts.length === 1) return render(only, placeholders, within);
+  const texts = parts.map((part) => render(part, placeholders, word));
+  return word === "OR" ? anyOf(texts, within) : texts.join(" AND ");
 }
 
 type Comparison = Extract<Condition, { readonly field: FieldPath }>;
 
-function comparison({ field, is, value }: Comparison, placeholders: Placeholders, nested: boolean): string {
+function comparison({ field, is, value }: Comparison, placeholders: Placeholders, within: Word | undefined): string {
   const left = path(field, placeholders);
-  if (typeof value === "boolean") return booleanComparison(left, is, value, placeholders, nested);
+  if (typeof value === "boolean") return booleanComparison(left, is, value, placeholders, within);
   const right = placeholders.value(value);
   if (is !== "<>") return `${left} ${is} ${right}`;
   // To DynamoDB a missing field, and one of another type, is unequal to everything.
   const type = placeholders.attribute({ S: typeof value === "string" ? "S" : "N" });
-  return parenthesised(`attribute_type(${left}, ${type}) AND ${left} <> ${right}`, nested);
+  return `attribute_type(${left}, ${type}) AND ${left} <> ${right}`;
 }
 
 /** DynamoDB has no order of booleans: the comparison names the values for which it holds. */
@@ -94,7 +99,7 @@ function booleanComparison(
   is: Comparison["is"],
   value: boolean,
   placeholders: Placeholders,
-  nested: boolean,
+  within: Word | undefined,
 ): string {
   const holds = [false, true].filter((candidate) => {
     const order = Number(candidate) - Number(value);
@@ -103,16 +108,17 @@ function booleanComparison(
   });
   if (holds.length === 0) {
     const right = placeholders.value(value);
-    return parenthesised(`${left} = ${right} AND ${left} <> ${right}`, nested);
+    return `${left} = ${right} AND ${left} <> ${right}`;
   }
-  return parenthesised(
-    holds.map((one) => `${left} = ${placeholders.value(one)}`).join(" OR "),
-    nested && holds.length > 1,
+  return anyOf(
+    holds.map((one) => `${left} = ${placeholders.value(one)}`),
+    within,
   );
 }
 
-function parenthesised(text: string, nested: boolean): string {
-  return nested ? `(${text})` : text;
+function anyOf(texts: readonly string[], within: Word | undefined): string {
+  const text = texts.join(" OR ");
+  return within === "AND" && texts.length > 1 ? `(${text})` : text;
 }
 
 function path(field: FieldPath, placeholders: Placeholders): string {
