@@ -109,7 +109,7 @@ async function take(parts: DefinitionParts, effects: Record<string, AnyEffect>, 
   const { clock } = host;
   const claimed = (budgetMs: number): void => observer.claims(host, task.id, task.fence, budgetMs);
   const effect = (name: string, item?: string) =>
-    task.effect(effects[name] as AnyEffect, { group: `g${task.input.n % 2}` }, item === undefined ? {} : { item });
+    task.effect(effects[name] as AnyEffect, { group: "all" }, item === undefined ? {} : { item });
   switch (step.do) {
     case "wait":
       return sleep(clock, step.ms, step.heeds ? task.signal : undefined);

@@ -7,6 +7,8 @@ export interface Host {
   readonly name: string;
   readonly clock: ProcessClock;
   readonly entropy: Entropy;
+  /** How far away everything is, ms each way, at most. */
+  readonly distanceMs: number;
   readonly alive: boolean;
   /** True time up to which nobody can expect it to have noticed anything: it stood still, or its machine slept. */
   readonly excusedUntil: number;
@@ -30,9 +32,10 @@ export interface HostOptions {
   /** A clock of the world, that is never paused. */
   readonly network: ProcessClock;
   readonly wallOffsetMs: number;
+  readonly distanceMs: number;
 }
 
-export function createHost({ name, seed, timeline, network, wallOffsetMs }: HostOptions): Host {
+export function createHost({ name, seed, timeline, network, wallOffsetMs, distanceMs }: HostOptions): Host {
   const clock = timeline.clock({ wallOffsetMs });
   let alive = true;
   let excusedUntil = Number.NEGATIVE_INFINITY;
@@ -41,6 +44,7 @@ export function createHost({ name, seed, timeline, network, wallOffsetMs }: Host
     name,
     clock,
     entropy: seededEntropy(seed, name),
+    distanceMs,
     get alive() {
       return alive;
     },

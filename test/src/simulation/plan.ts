@@ -14,6 +14,8 @@ export interface Plan {
   readonly skewMs: number;
   /** The skew is within what the workers were promised: all invariants hold. */
   readonly skewInBounds: boolean;
+  /** How far away from store and queue those are who enqueue and decide, ms each way, at most. */
+  readonly peopleDistanceMs: number;
   readonly queue: Partial<QueueSettings>;
   readonly rates: Rates;
   readonly tasks: readonly PlannedTask[];
@@ -63,6 +65,7 @@ export function planOf(seed: number): Plan {
     concurrency: dice.int(1, 3),
     skewMs: skewInBounds ? dice.pick([0, 500, MAX_CLOCK_SKEW_MS]) : WIDE_SKEW_MS,
     skewInBounds,
+    peopleDistanceMs: dice.pick([8, 900]),
     queue: queueOf(dice, keyed),
     rates: ratesOf(dice),
     tasks: tasksOf(seed, dice, keyed, chaosMs),
@@ -106,6 +109,7 @@ function ratesOf(dice: Dice): Rates {
   }
   for (const kind of SYSTEM_FAULTS) if (dice.chance(0.4)) rates[kind] = dice.pick([0.05, 0.15, 0.3]);
   for (const kind of DELIVERY_FAULTS) if (dice.chance(0.2)) rates[kind] = dice.pick([0.05, 0.2]);
+  if (dice.chance(0.5)) rates["person_resumes"] = 0.7;
   return rates;
 }
 

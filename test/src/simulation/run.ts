@@ -44,6 +44,7 @@ export async function simulate(seed: number, options: RunOptions = {}): Promise<
   process.on("unhandledRejection", onRejection);
   try {
     const people = createPeople(world);
+    world.onDecision = people.resume;
     for (const task of plan.tasks) {
       if (!options.without?.has(`task/${task.number}`)) world.network.setTimer(task.atMs, () => people.enqueue(task));
     }

@@ -31,8 +31,8 @@ export function createWire({ network, injector }: { readonly network: ProcessClo
     const { kind, size } = place.next() as { readonly kind?: CallFault; readonly size: number };
     if (kind === "crash_in_call") host.kill();
     const arrives = kind !== "drop_request" && kind !== "transient_error" && !(kind === "crash_in_call" && size < 0.5);
-    const requestMs = 1 + ((size * 1_000) % 8) + (kind === "slow_request" ? slowMs(size) : 0);
-    const answerMs = 1 + ((size * 10_000) % 8) + (kind === "slow_answer" ? slowMs(size) : 0);
+    const requestMs = 1 + Math.round((size * 1_000) % host.distanceMs) + (kind === "slow_request" ? slowMs(size) : 0);
+    const answerMs = 1 + Math.round((size * 10_000) % host.distanceMs) + (kind === "slow_answer" ? slowMs(size) : 0);
     return new Promise<T>((resolve, reject) => {
       const lost = (what: string, afterMs: number): void => {
         host.clock.setTimer(afterMs, () => reject(new LeaseholdError("Unavailable", `${name}: ${what}`)));

@@ -16,6 +16,8 @@ export const QUEUE = "work";
 
 /** Everything that the processes of one run share, and what watches them. */
 export interface World {
+  /** A person looks at a task that was parked; set by whoever plays the people. */
+  onDecision: ((state: TaskState, size: number) => void) | undefined;
   readonly plan: Plan;
   readonly timeline: Timeline;
   readonly network: ProcessClock;
@@ -75,7 +77,14 @@ export function createWorld(plan: Plan, { without, keepsLog }: WorldOptions): Wo
   };
   const count = (what: string): void => void counts.set(what, (counts.get(what) ?? 0) + 1);
   const injector = createInjector({ seed: plan.seed, rates: plan.rates, without, now });
-  const model = createModel(context, { concurrency: plan.concurrency });
+  const parked = injector.place("parked", ["person_resumes"]);
+  const model = createModel(context, {
+    concurrency: plan.concurrency,
+    onParked(state) {
+      const { kind, size } = parked.next();
+      if (kind !== undefined) network.setTimer(Math.round(size * 3_000), () => world.onDecision?.(state, size));
+    },
+  });
   const external = createExternal({ network, injector, now: timeline.now, observer: model.effects.observer });
   const broker = createMemoryBroker({ clock: network });
   broker.createQueue(QUEUE, plan.queue);
@@ -91,7 +100,8 @@ export function createWorld(plan: Plan, { without, keepsLog }: WorldOptions): Wo
     });
   }
 
-  return {
+  const world: World = {
+    onDecision: undefined,
     plan,
     timeline,
     network,
@@ -112,7 +122,7 @@ export function createWorld(plan: Plan, { without, keepsLog }: WorldOptions): Wo
     counts,
     host(name) {
       const dice = createDice(plan.seed, `offset ${name}`);
-      const host = createHost({ name, seed: plan.seed, timeline, network, wallOffsetMs: Math.round((dice.float() - 0.5) * plan.skewMs) });
+      const host = createHost({ name, seed: plan.seed, timeline, network, wallOffsetMs: Math.round((dice.float() - 0.5) * plan.skewMs), distanceMs: name.startsWith("c") ? plan.peopleDistanceMs : 8 });
       hosts.set(name, host);
       return host;
     },
@@ -125,4 +135,5 @@ export function createWorld(plan: Plan, { without, keepsLog }: WorldOptions): Wo
     hash: () => hash,
     lines,
   };
+  return world;
 }

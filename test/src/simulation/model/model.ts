@@ -2,12 +2,12 @@ import type { AppliedWrite } from "../recorder.ts";
 import { createEffectChecks } from "./effects.ts";
 import { createHandlerChecks } from "./handlers.ts";
 import { createRecordChecks } from "./records.ts";
-import type { ModelContext } from "./state.ts";
+import type { ModelContext, TaskState } from "./state.ts";
 
 export type Model = ReturnType<typeof createModel>;
 
 /** What the run must be like, told by nothing but what was seen from outside. */
-export function createModel(context: ModelContext, options: { readonly concurrency: number }) {
+export function createModel(context: ModelContext, options: { readonly concurrency: number; readonly onParked: (state: TaskState) => void }) {
   const effects = createEffectChecks(context);
   const records = createRecordChecks(context, effects.evidence);
   const handlers = createHandlerChecks(context, effects.evidence, options.concurrency);
@@ -15,8 +15,11 @@ export function createModel(context: ModelContext, options: { readonly concurren
 
   function onWrite(write: AppliedWrite): void {
     const { key, before, after } = write;
-    if (key.startsWith("task#")) records.onWrite(write);
-    else if (key.startsWith("result#")) {
+    if (key.startsWith("task#")) {
+      records.onWrite(write);
+      const state = context.tasks.get(String(after["task_id"]));
+      if (state?.record.status === "parked" && before?.["status"] !== "parked") options.onParked(state);
+    } else if (key.startsWith("result#")) {
       // The result item of a fence is its holder's alone.
       const text = String(after["text"]);
       if (before !== undefined && results.get(key) !== text) context.fail(1, `${key}: replaced by ${write.writer}`);
