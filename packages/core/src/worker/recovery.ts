@@ -59,10 +59,7 @@ export function createRecovery(runtime: Runtime, position: QueuePosition, knownT
 
   const sentAtOf = (entry: DueTask): number => entry.checkAt - recoverAfterMs;
 
-  /** Where keys are kept the scan goes on to tasks that have waited for long: only their records tell whether they have one. */
-  const movedPast = (entry: DueTask): boolean =>
-    position.movedPast(sentAtOf(entry), recoverAfterMs) ||
-    (driver.capabilities.ordering && clock.now() - sentAtOf(entry) >= KEYED_PATIENCE_MS);
+  const movedPast = (entry: DueTask): boolean => position.movedPast(sentAtOf(entry), recoverAfterMs);
 
   /** Looks at one record; rings it when it should have started and did not. */
   const check = async (entry: DueTask): Promise<boolean> => {
@@ -74,7 +71,7 @@ export function createRecovery(runtime: Runtime, position: QueuePosition, knownT
     const sentAt = sentAtOf(entry);
     const overtaken =
       record.ordering_key === undefined
-        ? position.movedPast(sentAt, recoverAfterMs)
+        ? movedPast(entry)
         : position.movedPastInKey(record.ordering_key, sentAt) || clock.now() - sentAt >= KEYED_PATIENCE_MS;
     return overtaken && ring(record, "lost");
   };
