@@ -1,5 +1,6 @@
 import type { Suite } from "../suite/case.ts";
 import { aborts } from "./aborts.cases.ts";
+import { backlog } from "./backlog.cases.ts";
 import { begins } from "./begin.cases.ts";
 import { budgets } from "./budget.cases.ts";
 import { claims } from "./claims.cases.ts";
@@ -8,6 +9,7 @@ import { crashes } from "./crash.cases.ts";
 import { decisions } from "./decisions.cases.ts";
 import { deliveries } from "./deliveries.cases.ts";
 import { due } from "./due.cases.ts";
+import { duplicates } from "./duplicates.cases.ts";
 import { effects } from "./effects.cases.ts";
 import { handlerEndTable } from "./handler-end-table.cases.ts";
 import { handlerEnds } from "./handler-ends.cases.ts";
@@ -15,6 +17,7 @@ import type { LifecycleHarness } from "./harness.ts";
 import { noRecord } from "./no-record.cases.ts";
 import { openAborts } from "./open-aborts.cases.ts";
 import { openEnds } from "./open-ends.cases.ts";
+import { recovery } from "./recovery.cases.ts";
 import { reopening } from "./reopen.cases.ts";
 import { running } from "./running.cases.ts";
 
@@ -37,4 +40,7 @@ export const lifecycleSuites: readonly Suite<LifecycleHarness>[] = [
   deliveries,
   noRecord,
   due,
+  duplicates,
+  recovery,
+  backlog,
 ];

@@ -25,7 +25,8 @@ export type Ability =
   | "total lease"
   | "stop the broker"
   | "count deliveries"
-  | "delay an abandon";
+  | "delay an abandon"
+  | "a large backlog";
 
 /** What a broker may do to the messages of a task by itself. */
 export type BrokerAct =
@@ -182,8 +183,8 @@ export interface PlayedWorker extends PlayedProcess {
 }
 
 export interface BrokerControls {
-  /** Makes the broker do something to every message of a task. Throws when it has none. */
-  act(act: Exclude<BrokerAct, "redrive by hand">, taskId: string): Promise<void>;
+  /** Makes the broker do something to every message of a task, or to every message there is. Throws when there is none. */
+  act(act: Exclude<BrokerAct, "redrive by hand">, taskId?: string): Promise<void>;
   redriveByHand(): Promise<number>;
   /** Messages that are there: to be received, held by somebody, put away for later, dead-lettered. */
   counts(): Promise<MessageCounts>;

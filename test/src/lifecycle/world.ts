@@ -31,6 +31,8 @@ export interface WorldParts {
 export interface BrokerPort extends Omit<BrokerControls, "act"> {
   /** False: there is no such message. */
   act(act: Exclude<BrokerAct, "redrive by hand">, messageId: string): Promise<boolean>;
+  /** Of everything that is there. */
+  messageIds(): Promise<readonly string[]>;
 }
 
 export interface OpenedWorld extends World {
@@ -75,8 +77,10 @@ export function createWorld(parts: WorldParts): OpenedWorld {
       ...parts.broker,
       async act(act, taskId) {
         let done = false;
-        for (const messageId of postbox.messagesOf(taskId)) done = (await parts.broker.act(act, messageId)) || done;
-        if (!done) throw new Error(`the broker has no message of task ${taskId} to ${act}`);
+        const messageIds = taskId === undefined ? await parts.broker.messageIds() : postbox.messagesOf(taskId);
+        for (const messageId of messageIds) done = (await parts.broker.act(act, messageId)) || done;
+        if (!done)
+          throw new Error(`the broker has no message${taskId === undefined ? "" : ` of task ${taskId}`} to ${act}`);
       },
     },
     now: () => clock.now(),

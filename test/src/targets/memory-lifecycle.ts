@@ -36,6 +36,7 @@ function memoryLifecycleHarness(settings: Partial<QueueSettings>): LifecycleHarn
     minLeaseMs: 1_000,
     toleranceMs: 0,
     cannot: {
+      ...(Object.keys(settings).length > 0 && { "a large backlog": "it is played on the plain memory target" }),
       ...(settings.deadLetter === "store" && {
         "redrive by hand": "this queue has no dead-letter queue",
         "dead-letter by count": "this queue has no dead-letter queue",
@@ -102,6 +103,7 @@ function controlsOf(broker: MemoryBroker, name: string): BrokerPort {
       const acts = broker.acts(name);
       return act === "dead-letter by count" ? acts.deadLetterByCount(messageId) : acts[act](messageId);
     },
+    messageIds: async () => broker.acts(name).messageIds(),
     redriveByHand: async () => broker.redriveByHand(name),
     counts: async () => broker.counts(name),
     stop: async () => broker.stop(),
