@@ -1,53 +1,50 @@
 import { createTelemetry, type Telemetry } from "@leasehold/core";
 
+/**
+ * What the report shows. `rings`: messages sent for tasks that existed, by cause; `expired`: leases that ran out, by stage; `lost`:
+ * handlers told to stop, by reason; `duplicates`: deliveries that needed no run, by kind.
+ */
+export type CountKind = "rings" | "expired" | "lost" | "duplicates";
+
 /** How often something happened, by its kind. */
 export type Counts = Readonly<Record<string, number>>;
 
-/** Telemetry of all workers, with what the report shows counted beside it. */
-export interface CountingTelemetry {
-  readonly telemetry: Telemetry;
-  /** Messages sent for tasks that existed, by cause. */
-  readonly rings: Counts;
-  /** Leases that ran out, by stage. */
-  readonly expired: Counts;
-  /** Handlers told to stop, by reason. */
-  readonly lost: Counts;
-  /** Deliveries that needed no run, by kind. */
-  readonly duplicates: Counts;
+/** What all workers count, in one place. */
+export interface Tally {
+  readonly counts: Readonly<Record<CountKind, Counts>>;
+  add(kind: CountKind, what: string): void;
 }
 
-export function createCountingTelemetry(): CountingTelemetry {
-  const base = createTelemetry();
-  const rings: Record<string, number> = {};
-  const expired: Record<string, number> = {};
-  const lost: Record<string, number> = {};
-  const duplicates: Record<string, number> = {};
-  const count = (counts: Record<string, number>, kind: string): void => {
-    counts[kind] = (counts[kind] ?? 0) + 1;
-  };
+export function createTally(): Tally {
+  const counts: Record<CountKind, Record<string, number>> = { rings: {}, expired: {}, lost: {}, duplicates: {} };
   return {
-    rings,
-    expired,
-    lost,
-    duplicates,
-    telemetry: {
-      ...base,
-      ring(queue, cause) {
-        count(rings, cause);
-        base.ring(queue, cause);
-      },
-      leaseExpired(task, stage) {
-        count(expired, stage);
-        base.leaseExpired(task, stage);
-      },
-      leaseLost(task, reason) {
-        count(lost, reason);
-        base.leaseLost(task, reason);
-      },
-      duplicate(task, kind) {
-        count(duplicates, kind);
-        base.duplicate(task, kind);
-      },
+    counts,
+    add(kind, what) {
+      counts[kind][what] = (counts[kind][what] ?? 0) + 1;
+    },
+  };
+}
+
+/** OpenTelemetry as ever, with what the report shows told to `add`. */
+export function createCountingTelemetry(add: Tally["add"]): Telemetry {
+  const base = createTelemetry();
+  return {
+    ...base,
+    ring(queue, cause) {
+      add("rings", cause);
+      base.ring(queue, cause);
+    },
+    leaseExpired(task, stage) {
+      add("expired", stage);
+      base.leaseExpired(task, stage);
+    },
+    leaseLost(task, reason) {
+      add("lost", reason);
+      base.leaseLost(task, reason);
+    },
+    duplicate(task, kind) {
+      add("duplicates", kind);
+      base.duplicate(task, kind);
     },
   };
 }

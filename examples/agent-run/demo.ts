@@ -7,16 +7,14 @@
  * a promise was broken or a planned fault did not come to pass, with 2 when it was called wrongly.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { type AnyTask, createClient } from "@leasehold/core";
+import { type AnyTask, createClient, type QueueDriver } from "@leasehold/core";
 import { deriveTaskId } from "@leasehold/core/driver";
-import { createCountingTelemetry } from "./counts.ts";
+import { createCountingTelemetry, createTally } from "./counts.ts";
 import { createExternalSystem } from "./external-system.ts";
 import { type FaultKind, type PlannedFault, planFaults, systemFaults } from "./faults.ts";
-import { startFleet } from "./fleet.ts";
 import { createTasks } from "./handlers.ts";
-import { createInjection } from "./injection.ts";
 import type { Ledger } from "./ledger.ts";
-import { checkLedger } from "./ledger-check.ts";
+import { checkLedger, type RunTask } from "./ledger-check.ts";
 import { type DemoOptions, readOptions } from "./options.ts";
 import { createLiveProgress, createPlainProgress } from "./progress.ts";
 import { seededEntropy } from "./random.ts";
@@ -38,41 +36,53 @@ async function demo({ calls, provider, plain, seed }: DemoOptions): Promise<bool
   const elapsedMs = (): number => performance.now() - startedMs;
   const entropy = seededEntropy(seed);
   const everyMs = Math.min(ENQUEUE_MS / calls.length, MAX_EVERY_MS);
-  const plan = planFaults({ calls, random: entropy.random, everyMs, recoverAfterMs: RECOVER_AFTER_MS });
-  const runId = `run-${seed}-${entropy.token().slice(0, 8)}`;
-  const keyOf = (call: { readonly key: string }): string => `${runId}/${call.key}`;
-
-  const system = await startSystem(systemFaults(plan));
-  const tasks: readonly AnyTask[] = createTasks(createExternalSystem(system.url));
-  const [queue, store] = [await provider.openQueue(), await provider.openStore()];
-  const taskIdOf = (call: { readonly key: string; readonly type: string }): string =>
-    deriveTaskId(queue.queue, call.type, keyOf(call));
-  const injection = createInjection(
-    new Map(
-      plan.map(({ kind, call, spares }): [FaultKind, readonly string[]] => [kind, [call, ...spares].map(taskIdOf)]),
-    ),
-  );
-  const counting = createCountingTelemetry();
-  const client = createClient({
-    queue: injection.forClient(queue),
-    store,
-    recoverAfter: RECOVER_AFTER_MS,
-    telemetry: counting.telemetry,
-  });
-  const fleet = await startFleet({
-    provider,
-    injection,
-    tasks,
-    telemetry: counting.telemetry,
-    entropy,
+  const plan = planFaults({
+    calls,
+    kinds: provider.faults,
+    random: entropy.random,
+    everyMs,
     recoverAfterMs: RECOVER_AFTER_MS,
   });
+  const runId = `run-${seed}-${entropy.token().slice(0, 8)}`;
+  const keyOf = (call: { readonly key: string }): string => `${runId}/${call.key}`;
+  const taskIdOf = (queue: QueueDriver, call: { readonly key: string; readonly type: string }): string =>
+    deriveTaskId(queue.queue, call.type, keyOf(call));
+  const tally = createTally();
+  const out = new Set<ToolCall>();
+  let seen: readonly RunTask[] = [];
+
+  const system = await startSystem(systemFaults(plan, new Set(provider.heldFaults)));
+  const tasks: readonly AnyTask[] = createTasks(createExternalSystem(system.url, "agent"));
+  const setup = await provider
+    .open({
+      calls,
+      plan,
+      taskIdOf,
+      tasks,
+      system,
+      tally,
+      entropy,
+      recoverAfterMs: RECOVER_AFTER_MS,
+      look: () => seen,
+    })
+    .catch(async (error: unknown) => {
+      await system.stop();
+      throw error;
+    });
   try {
+    const client = createClient({
+      queue: setup.queue,
+      store: setup.store,
+      recoverAfter: RECOVER_AFTER_MS,
+      telemetry: createCountingTelemetry(tally.add),
+    });
     const enqueueAll = async (): Promise<void> => {
       for (const call of calls) {
         const definition = tasks.find((task) => task.type === call.type);
         if (definition === undefined) throw new Error(`${call.key}: no handler for ${call.type}`);
+        await setup.ready(call);
         await client.enqueue(definition, call.input, { key: keyOf(call), agentRunId: runId });
+        out.add(call);
         await pause(everyMs);
       }
     };
@@ -80,31 +90,37 @@ async function demo({ calls, provider, plain, seed }: DemoOptions): Promise<bool
       plain || !process.stdout.isTTY ? createPlainProgress(process.stdout) : createLiveProgress(process.stdout);
     const watching = watchRun({
       client,
-      runId,
       calls,
-      taskIdOf,
+      isOut: (call) => out.has(call),
+      taskIdOf: (call) => taskIdOf(setup.queue, call),
       elapsedMs,
       patienceMs: PATIENCE_MS,
-      show: progress.show,
+      show(snapshot) {
+        seen = snapshot.tasks;
+        progress.show(snapshot);
+      },
     });
-    const [ended] = await Promise.race([Promise.all([watching, enqueueAll()]), fleet.failed]);
-    await fleet.stop();
+    // The watch ends when every call has; without its patience a fault that does not come could hold back the calls for ever.
+    const ended = await Promise.race([watching, enqueueAll().then(() => watching), setup.failed]);
+    await setup.stopWorkers();
     const ledger = await system.ledger();
+    const verdict = checkLedger(ended, ledger);
     const report: Report = {
-      ...counting,
+      ...tally.counts,
       tasks: ended,
-      hits: hitsOf(plan, ledger, (kind) => calls.find((call) => taskIdOf(call) === injection.happened.get(kind))),
+      hits: hitsOf(plan, ledger, (kind) =>
+        calls.find((call) => taskIdOf(setup.queue, call) === setup.happened.get(kind)),
+      ),
       ledger,
-      verdict: checkLedger(ended, ledger),
-      workerDeaths: fleet.deaths,
+      verdict: { ...verdict, problems: [...verdict.problems, ...setup.problems(ended)] },
+      workerDeaths: setup.deaths,
       elapsedMs: elapsedMs(),
     };
     return conclude(report);
   } finally {
-    await fleet.stop();
+    await setup.stopWorkers();
+    await setup.close();
     await system.stop();
-    await queue.close();
-    await store.close();
   }
 }
 
@@ -134,6 +150,10 @@ function conclude(report: Report): boolean {
   console.log(verdictLine(report));
   return report.verdict.problems.length === 0 && missed.length === 0;
 }
+
+// What was started ends with this process, also when somebody ends it: see `exit` in worker-processes.ts.
+process.once("SIGINT", () => process.exit(130));
+process.once("SIGTERM", () => process.exit(143));
 
 // pnpm runs scripts in the root of the repository; a path means the folder that the command was typed in.
 const read = readOptions(process.argv.slice(2), process.env["INIT_CWD"] ?? process.cwd());

@@ -31,7 +31,8 @@ export interface ExternalSystem {
   ): Promise<{ readonly id: string }>;
 }
 
-export function createExternalSystem(baseUrl: string): ExternalSystem {
+/** `caller`: who it is, for the other side's log. */
+export function createExternalSystem(baseUrl: string, caller: string): ExternalSystem {
   async function call(
     method: string,
     path: string,
@@ -43,7 +44,7 @@ export function createExternalSystem(baseUrl: string): ExternalSystem {
     return fetch(new URL(path, baseUrl), {
       method,
       signal,
-      headers: { "content-type": "application/json", ...headers },
+      headers: { "content-type": "application/json", "user-agent": caller, ...headers },
       ...json,
     });
   }

@@ -1,4 +1,4 @@
-import type { SystemFaults } from "./ledger.ts";
+import type { HeldRequest, SystemFaults } from "./ledger.ts";
 import type { ToolCall } from "./task-file.ts";
 
 /** What goes wrong on purpose. */
@@ -9,7 +9,9 @@ export type FaultKind =
   | "lost_renewals"
   | "lost_answer"
   | "crash_after_commit"
-  | "crash_after_send";
+  | "crash_after_send"
+  | "crash_in_external_call"
+  | "paused_worker";
 
 /** A fault, and the task that it hits. */
 export interface PlannedFault {
@@ -47,14 +49,41 @@ export const FAULTS: Readonly<Record<FaultKind, FaultRule>> = {
     types: ["publish_post", "open_issue"],
     between: [0.3, 0.9],
   },
+  crash_in_external_call: {
+    says: "its worker died while the editor was at work",
+    types: ["publish_post"],
+    between: [0.4, 0.7],
+  },
+  paused_worker: {
+    says: "its worker was stopped for longer than its lease, and fenced when it went on; it heard of it and took up other tasks",
+    types: ["publish_post"],
+    between: [0, 0.2],
+  },
   lost_answer: { says: "its commit was applied and the answer lost", types: ["open_issue"], between: [0, 1] },
   doubled_message: { says: "its message was delivered twice", types: ANY, between: [0.1, 0.9] },
 };
 
 const CRASHES: ReadonlySet<FaultKind> = new Set(["crash_after_commit", "crash_after_send"]);
 
+/**
+ * Faults that hit a worker at a moment that only the external system knows, where workers are processes: it holds the answer to the
+ * first request about the task. They come one at a time, since each takes a worker, or needs one that nobody else takes.
+ */
+export const HELD: Readonly<Partial<Record<FaultKind, HeldRequest["on"]>>> = {
+  paused_worker: "read",
+  crash_in_external_call: "read",
+  lost_renewals: "read",
+  crash_after_commit: "write",
+  crash_after_send: "write",
+};
+
+/** Calls after that of `paused_worker` that no other held fault hits: what the worker can work on when it is back. */
+export const AFTER_PAUSE = 8;
+
 export interface PlanOptions {
   readonly calls: readonly ToolCall[];
+  /** In the order in which they choose. */
+  readonly kinds: readonly FaultKind[];
   /** A number in [0, 1). */
   readonly random: () => number;
   /** Time between two enqueues, ms. */
@@ -68,12 +97,15 @@ export function planFaults(options: PlanOptions): readonly PlannedFault[] {
   const { calls, random } = options;
   const taken = new Set<ToolCall>();
   const planned: PlannedFault[] = [];
-  for (const [kind, rule] of Object.entries(FAULTS) as [FaultKind, FaultRule][]) {
-    const fits = calls.filter((call, index) => {
-      if (taken.has(call) || !rule.types.includes(call.type)) return false;
-      // Two polls of 20 s that bring nothing would also show it; a demo does not wait for them.
-      return kind !== "lost_message" || (calls.length - 1 - index) * options.everyMs > options.recoverAfterMs + 1_000;
-    });
+  for (const kind of options.kinds) {
+    const rule = FAULTS[kind];
+    const fits = calls.filter(
+      (call, index) =>
+        !taken.has(call) &&
+        rule.types.includes(call.type) &&
+        isAlone(call, calls) &&
+        canShow(kind, index, planned, options),
+    );
     const [from, to] = rule.between;
     const preferred = fits.filter((call) => {
       const at = calls.indexOf(call) / calls.length;
@@ -90,6 +122,35 @@ export function planFaults(options: PlanOptions): readonly PlannedFault[] {
   );
 }
 
+function canShow(
+  kind: FaultKind,
+  index: number,
+  planned: readonly PlannedFault[],
+  { calls, everyMs, recoverAfterMs }: PlanOptions,
+): boolean {
+  const following = calls.length - 1 - index;
+  // Two polls of 20 s that bring nothing would also show it; a demo does not wait for them.
+  if (kind === "lost_message") return following * everyMs > recoverAfterMs + 1_000;
+  if (kind === "paused_worker") return following >= AFTER_PAUSE;
+  const pause = planned.find((fault) => fault.kind === "paused_worker");
+  if (pause === undefined || HELD[kind] === undefined) return true;
+  const after = index - calls.indexOf(pause.call);
+  return after < 0 || after > AFTER_PAUSE;
+}
+
+/** What the external system sees of a call when it reads for it (a draft), and when it writes. */
+export function subjectOf(on: HeldRequest["on"], { input }: ToolCall): string {
+  return (on === "read" ? input["draft"] : (input["title"] ?? input["text"])) ?? "";
+}
+
+/** Does no other call read or write the same? */
+function isAlone(call: ToolCall, calls: readonly ToolCall[]): boolean {
+  return (["read", "write"] as const).every((on) => {
+    const subject = subjectOf(on, call);
+    return subject === "" || calls.every((other) => other === call || subjectOf(on, other) !== subject);
+  });
+}
+
 function sparesOf(
   { kind, call }: PlannedFault,
   calls: readonly ToolCall[],
@@ -100,13 +161,18 @@ function sparesOf(
     .filter((each) => !taken.has(each) && FAULTS[kind].types.includes(each.type));
 }
 
-/** The part of the plan that the external system carries out. */
-export function systemFaults(plan: readonly PlannedFault[]): SystemFaults {
+/** The part of the plan that the external system carries out. `held`: the faults for which it holds an answer. */
+export function systemFaults(plan: readonly PlannedFault[], held: ReadonlySet<FaultKind>): SystemFaults {
   const inputsOf = (kind: FaultKind, field: string) =>
-    plan.filter((fault) => fault.kind === kind).map((fault) => fault.call.input[field] ?? "");
+    plan.filter((fault) => fault.kind === kind && !held.has(kind)).map((fault) => fault.call.input[field] ?? "");
   return {
     hang: inputsOf("hung_call", "draft"),
     slow: inputsOf("lost_renewals", "draft"),
     dropAnswer: inputsOf("lost_answer", "title"),
+    hold: plan.flatMap(({ kind, call, spares }) => {
+      const on = HELD[kind];
+      if (on === undefined || !held.has(kind)) return [];
+      return [{ name: kind, on, subjects: [call, ...spares].map((each) => subjectOf(on, each)) }];
+    }),
   };
 }

@@ -1,7 +1,13 @@
-import { type AnyTask, createWorker, type Entropy, type Telemetry } from "@leasehold/core";
+import {
+  type AnyTask,
+  createWorker,
+  type Entropy,
+  type QueueDriver,
+  type TaskStore,
+  type Telemetry,
+} from "@leasehold/core";
 import type { Injection } from "./injection.ts";
 import { createMortal, type Mortal } from "./mortal.ts";
-import type { Provider } from "./providers.ts";
 
 /** Workers that share a queue. One that dies is replaced, as a supervisor would. */
 export interface Fleet {
@@ -14,7 +20,9 @@ export interface Fleet {
 }
 
 export interface FleetOptions {
-  readonly provider: Provider;
+  /** Each worker has connections of its own, as each process has. */
+  readonly openQueue: () => Promise<QueueDriver>;
+  readonly openStore: () => Promise<TaskStore>;
   readonly injection: Injection;
   readonly tasks: readonly AnyTask[];
   readonly telemetry: Telemetry;
@@ -22,14 +30,14 @@ export interface FleetOptions {
   readonly recoverAfterMs: number;
 }
 
-const SIZE = 3;
+export const SIZE = 3;
 const CONCURRENCY = 4;
-const REPLACED_AFTER_MS = 1_000;
+export const REPLACED_AFTER_MS = 1_000;
 /** Workers of one machine share one clock; the default is 2 s. */
-const MAX_CLOCK_SKEW_MS = 200;
+export const MAX_CLOCK_SKEW_MS = 200;
 
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
-  const { provider, injection, tasks, telemetry, entropy, recoverAfterMs } = options;
+  const { injection, tasks, telemetry, entropy, recoverAfterMs } = options;
   const stopping = new AbortController();
   const running = new Map<Mortal, Promise<void>>();
   const replacements = new Set<NodeJS.Timeout>();
@@ -44,7 +52,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
 
   async function start(): Promise<void> {
     started += 1;
-    const [ownQueue, ownStore] = [await provider.openQueue(), await provider.openStore()];
+    const [ownQueue, ownStore] = [await options.openQueue(), await options.openStore()];
     const mortal = createMortal(`worker-${started}`, () => {
       deaths += 1;
       running.delete(mortal);

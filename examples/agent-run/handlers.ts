@@ -26,7 +26,8 @@ export const inputs = {
 /** Short, so that a demo shows in seconds what a service would show in minutes. The defaults are 60 s and 2 to 10 minutes. */
 const pace = {
   lease: "2s",
-  attempts: 8,
+  // A busy machine stalls for longer than such a lease now and then, which costs an attempt as a crash does. The default is 5.
+  attempts: 20,
   backoff: { base: "200ms", cap: "1s" },
   stages: { external_call: { budget: "3s" } },
 } as const;

@@ -90,6 +90,6 @@ export function createInjection(targets: ReadonlyMap<FaultKind, readonly string[
 }
 
 /** The id of an event that leasehold sent is the task's. */
-function taskIdIn(body: string): string | undefined {
+export function taskIdIn(body: string): string | undefined {
   return (JSON.parse(body) as { readonly id?: string }).id;
 }

@@ -22,6 +22,24 @@ export interface Ledger {
 /** `hang`: a read never answers. `slow`: one takes longer than a lease. `drop_answer`: a write is applied and the connection breaks. */
 export type SystemFault = "hang" | "slow" | "drop_answer";
 
+/** The first request that is about one of these subjects: its answer waits until the demo lets it go. A write is applied before. */
+export interface HeldRequest {
+  /** What the demo calls it. */
+  readonly name: string;
+  readonly on: "read" | "write";
+  /** Drafts that are read; titles of posts and issues, and texts of messages, that are written. */
+  readonly subjects: readonly string[];
+}
+
+/** An answer that waits. */
+export interface HeldAnswer {
+  readonly id: number;
+  readonly name: string;
+  readonly subject: string;
+  /** Who sent the request. */
+  readonly caller: string;
+}
+
 /** What the system is told to do wrong; each value is a draft or the title of an issue. */
 export interface SystemFaults {
   /** The first read of it never answers. */
@@ -29,4 +47,5 @@ export interface SystemFaults {
   readonly slow: readonly string[];
   /** The first write of it is applied and not answered. */
   readonly dropAnswer: readonly string[];
+  readonly hold: readonly HeldRequest[];
 }

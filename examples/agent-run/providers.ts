@@ -1,21 +1,39 @@
-import { openQueue, openStore, type QueueDriver, type TaskStore } from "@leasehold/core";
+import { type FaultKind, HELD } from "./faults.ts";
+import { openMemorySetup } from "./memory-setup.ts";
+import type { Setup, SetupOptions } from "./setup.ts";
+import { openSqsSetup } from "./sqs-setup.ts";
 
-/** Where the run is kept. Each call opens a connection of its own, as each process has. */
 export interface Provider {
-  openQueue(): Promise<QueueDriver>;
-  openStore(): Promise<TaskStore>;
+  /** What can go wrong there, in the order in which tasks are chosen for it. */
+  readonly faults: readonly FaultKind[];
+  /** Those of them for which the external system holds an answer. */
+  readonly heldFaults: readonly FaultKind[];
+  open(options: SetupOptions): Promise<Setup>;
 }
 
-const PROVIDERS: Readonly<Record<string, () => Provider>> = {
-  memory: () => ({
-    openQueue: () => openQueue("memory://agent-run"),
-    openStore: () => openStore("memory://agent-run"),
-  }),
+const EVERYWHERE: readonly FaultKind[] = [
+  "lost_message",
+  "hung_call",
+  "lost_renewals",
+  "crash_after_send",
+  "crash_after_commit",
+  "lost_answer",
+  "doubled_message",
+];
+
+const PROVIDERS: Readonly<Record<string, Provider>> = {
+  /** Workers are parts of this process: they can be cut off, and cannot be stopped and continued. */
+  memory: { faults: EVERYWHERE, heldFaults: [], open: openMemorySetup },
+  sqs: {
+    faults: ["paused_worker", "crash_in_external_call", ...EVERYWHERE],
+    heldFaults: Object.keys(HELD) as FaultKind[],
+    open: openSqsSetup,
+  },
 };
 
 /** `undefined` for one that does not exist; see {@link providerNames}. */
 export function providerOf(name: string): Provider | undefined {
-  return Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name]?.() : undefined;
+  return Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined;
 }
 
 export const providerNames: readonly string[] = Object.keys(PROVIDERS);

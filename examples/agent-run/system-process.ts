@@ -1,11 +1,15 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import type { Ledger, SystemFaults } from "./ledger.ts";
+import type { HeldAnswer, Ledger, SystemFaults } from "./ledger.ts";
 
 /** The external system, running in a process of its own. */
 export interface SystemProcess {
   readonly url: string;
   ledger(): Promise<Ledger>;
+  /** Calls back with each answer that waits for `letGo`. */
+  onHeld(listener: (answer: HeldAnswer) => void): void;
+  /** `again`: the next request of this kind is held as well. */
+  letGo(answer: HeldAnswer, options?: { readonly again: boolean }): void;
   stop(): Promise<void>;
 }
 
@@ -29,8 +33,15 @@ export async function startSystem(faults: SystemFaults): Promise<SystemProcess> 
       if (!response.ok) throw new Error(`the ledger answered ${response.status}`);
       return (await response.json()) as Ledger;
     },
+    onHeld(listener) {
+      child.on("message", ({ held }: { readonly held?: HeldAnswer }) => {
+        if (held !== undefined) listener(held);
+      });
+    },
+    letGo: ({ id, name }, { again } = { again: false }) =>
+      void child.send({ letGo: id, ...(again && { again: name }) }),
     async stop() {
-      child.disconnect();
+      if (child.connected) child.disconnect();
       await exited;
     },
   };

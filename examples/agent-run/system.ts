@@ -6,16 +6,17 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import type { Ledger, LedgerEntry, SystemFault, SystemFaults } from "./ledger.ts";
+import type { HeldAnswer, Ledger, LedgerEntry, SystemFault, SystemFaults } from "./ledger.ts";
 
 /** Longer than the demo's lease of 2 s, shorter than its budget of 3 s. */
 const SLOW_MS = 2_500;
 const USUAL_MS = 120;
 
-const faults = JSON.parse(process.argv[2] ?? '{"hang":[],"slow":[],"dropAnswer":[]}') as SystemFaults;
+const faults = JSON.parse(process.argv[2] ?? '{"hang":[],"slow":[],"dropAnswer":[],"hold":[]}') as SystemFaults;
 const entries: LedgerEntry[] = [];
 const happened: Record<SystemFault, number> = { hang: 0, slow: 0, drop_answer: 0 };
 const once = new Set<string>();
+const held = new Map<number, () => void>();
 let writes = 0;
 
 interface Answer {
@@ -30,6 +31,17 @@ function first(what: string): boolean {
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Waits until the demo lets the answer go, if it is one to be held. */
+async function hold(on: "read" | "write", subject: string, caller: string): Promise<void> {
+  const match = faults.hold.find((each) => each.on === on && each.subjects.includes(subject));
+  if (match === undefined || !first(`hold ${match.name}`)) return;
+  const id = held.size + 1;
+  await new Promise<void>((resolve) => {
+    held.set(id, resolve);
+    process.send?.({ held: { id, name: match.name, subject, caller } satisfies HeldAnswer });
+  });
+}
 
 function find(system: LedgerEntry["system"], reference: string): LedgerEntry | undefined {
   return entries.find((entry) => entry.system === system && entry.reference === reference);
@@ -101,11 +113,13 @@ function write(
 
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { method = "GET", url = "/" } = request;
+  const caller = request.headers["user-agent"] ?? "";
   let answer: Answer | undefined;
   if (method === "GET") {
     if (url !== "/ledger") await pause(USUAL_MS);
     answer = await read(url);
     if (answer === undefined) return;
+    await hold("read", decodeURIComponent(url.slice(1)), caller);
   } else {
     const content = JSON.parse(await text(request)) as Readonly<Record<string, string>>;
     answer = write(method, url, request.headers, content);
@@ -114,6 +128,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
       request.socket.destroy();
       return;
     }
+    await hold("write", content["title"] ?? content["text"] ?? "", caller);
     await pause(USUAL_MS);
   }
   response.writeHead(answer.status, { "content-type": "application/json" }).end(JSON.stringify(answer.body));
@@ -126,5 +141,9 @@ const server = createServer((request, response) => {
 });
 server.listen(0, "127.0.0.1", () => {
   process.send?.({ port: (server.address() as AddressInfo).port });
+});
+process.on("message", ({ letGo, again }: { readonly letGo: number; readonly again?: string }) => {
+  if (again !== undefined) once.delete(`hold ${again}`);
+  held.get(letGo)?.();
 });
 process.on("disconnect", () => process.exit(0));

@@ -1,0 +1,188 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Client, TaskRecord, TaskStore } from "@leasehold/core";
+import { formatTime } from "@leasehold/core/driver";
+import { type FaultKind, HELD, type PlannedFault, subjectOf } from "./faults.ts";
+import type { HeldAnswer } from "./ledger.ts";
+import type { RunTask } from "./ledger-check.ts";
+import { hasEnded } from "./run-watch.ts";
+import type { Servers } from "./servers.ts";
+import type { SystemProcess } from "./system-process.ts";
+import type { ToolCall } from "./task-file.ts";
+import type { WorkerProcesses } from "./worker-processes.ts";
+
+/**
+ * Carries out the faults that hit a worker process at a chosen moment: the external system has its request in hand, and holds the
+ * answer. They come one at a time, in the order of the file.
+ */
+export interface HeldFaults {
+  /** See `Setup`. */
+  ready(call: ToolCall): Promise<void>;
+  problems(tasks: readonly RunTask[]): readonly string[];
+  /** Rejects when one of them could not be carried out. */
+  readonly failed: Promise<never>;
+  stop(): void;
+}
+
+export interface HeldFaultOptions {
+  readonly calls: readonly ToolCall[];
+  readonly plan: readonly PlannedFault[];
+  readonly taskIdOf: (call: ToolCall) => string;
+  readonly client: Client;
+  readonly store: TaskStore;
+  readonly system: SystemProcess;
+  readonly servers: Servers;
+  readonly workers: WorkerProcesses;
+  /** The run as it was seen last. */
+  readonly look: () => readonly RunTask[];
+  readonly happened: (kind: FaultKind, taskId: string) => void;
+}
+
+/** `back`: the worker that was paused is at work again, and has no new task yet. */
+interface State {
+  readonly fault: PlannedFault;
+  at: "to come" | "under way" | "back" | "over";
+}
+
+/** What is known of a worker that was stopped. */
+interface Pause {
+  readonly worker: string;
+  readonly before: TaskRecord;
+  heard: boolean;
+}
+
+const LOOK_EVERY_MS = 50;
+/** Calls that are handed out while a worker is stopped; the others wait, so that it finds work when it is back. */
+const DURING_PAUSE = 3;
+/** Of a write that must not count, ms. */
+const LATE_LEASE_MS = 60_000;
+
+export function createHeldFaults(options: HeldFaultOptions): HeldFaults {
+  const { calls, client, store, system, servers, workers } = options;
+  const states: readonly State[] = options.plan
+    .filter(({ kind }) => HELD[kind] !== undefined)
+    .map((fault) => ({ fault, at: "to come" }));
+  const problems: string[] = [];
+  let paused: Pause | undefined;
+  let stopped = false;
+  let fail: (error: unknown) => void = () => undefined;
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  failed.catch(() => undefined);
+
+  async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+    while (!stopped && !(await condition())) await pause(LOOK_EVERY_MS);
+  }
+
+  const recordOf = async (taskId: string): Promise<TaskRecord> => {
+    const record = await client.get(taskId);
+    if (record === undefined) throw new Error(`${taskId} has no record`);
+    return record;
+  };
+
+  /** Another lease was given out for the task. */
+  const takenOver = (before: TaskRecord): Promise<void> =>
+    until(async () => (await recordOf(before.task_id)).fence > before.fence);
+
+  async function crash(kind: FaultKind, taskId: string, answer: HeldAnswer): Promise<void> {
+    await workers.kill(answer.caller);
+    options.happened(kind, taskId);
+    system.letGo(answer);
+  }
+
+  async function stopAndContinue(taskId: string, answer: HeldAnswer, state: State): Promise<void> {
+    const before = await recordOf(taskId);
+    workers.pause(answer.caller);
+    system.letGo(answer);
+    await takenOver(before);
+    await writeLate(before);
+    const backAt = formatTime(Date.now());
+    paused = { worker: answer.caller, before, heard: false };
+    workers.continue(answer.caller);
+    await until(() => paused?.heard === true);
+    state.at = "back";
+    await until(() => options.look().some((task) => isWorkOf(before, task, backAt)));
+    if (!stopped) options.happened("paused_worker", taskId);
+  }
+
+  /** A write that the holder sent before it was stopped, and that arrives when its lease is another's. */
+  async function writeLate({
+    task_id: taskId,
+    lease_token: token = "",
+    lease_seq: seq = 0,
+  }: TaskRecord): Promise<void> {
+    const { outcome } = await store.renew({ taskId, token, seq: seq + 1, at: Date.now(), leaseMs: LATE_LEASE_MS });
+    if (outcome !== "lost") problems.push(`${taskId}: a write of the lease before was ${outcome}, expected lost`);
+  }
+
+  async function loseRenewals(taskId: string, answer: HeldAnswer): Promise<boolean> {
+    const before = await recordOf(taskId);
+    const cut = servers.cutOff(before.lease_token ?? "");
+    await takenOver(before);
+    cut.remove();
+    const happened = cut.hits() > 0;
+    if (happened) options.happened("lost_renewals", taskId);
+    system.letGo(answer, { again: !happened });
+    return happened;
+  }
+
+  async function carryOut(answer: HeldAnswer): Promise<void> {
+    const state = states.find(({ fault }) => fault.kind === answer.name);
+    if (state === undefined) throw new Error(`nobody planned ${answer.name}`);
+    const { kind, call, spares } = state.fault;
+    const hit = [call, ...spares].find((each) => subjectOf(HELD[kind] ?? "read", each) === answer.subject) ?? call;
+    const taskId = options.taskIdOf(hit);
+    state.at = "under way";
+    if (kind === "paused_worker") await stopAndContinue(taskId, answer, state);
+    else if (kind !== "lost_renewals") await crash(kind, taskId, answer);
+    else if (!(await loseRenewals(taskId, answer))) {
+      state.at = "to come";
+      return;
+    }
+    state.at = "over";
+  }
+
+  /** All of them were seen, and have come to their end. */
+  const haveEnded = (handedOut: readonly ToolCall[]): boolean => {
+    const ended = options.look().filter(({ record }) => hasEnded(record));
+    return handedOut.every((call) => ended.some((task) => task.call === call));
+  };
+
+  workers.onCount((worker, kind) => {
+    if (kind === "lost" && paused?.worker === worker) paused.heard = true;
+  });
+  system.onHeld((answer) => void carryOut(answer).catch(fail));
+  return {
+    failed,
+    async ready(call) {
+      const index = calls.indexOf(call);
+      const before = calls.slice(0, index);
+      const isHeld = states.some(({ fault }) => fault.call === call);
+      for (const state of states) {
+        const after = index - calls.indexOf(state.fault.call);
+        if (after <= 0) continue;
+        const waits = isHeld || (state.fault.kind === "paused_worker" && after > DURING_PAUSE && state.at !== "back");
+        if (waits) await until(() => state.at === "over" || (state.at !== "under way" && haveEnded(before)));
+      }
+    },
+    problems(tasks) {
+      if (paused === undefined) return problems;
+      const { task_id: taskId, fence } = paused.before;
+      const record = tasks.find((task) => task.record?.task_id === taskId)?.record;
+      const entry = record?.attempts.find((attempt) => attempt.fence === fence);
+      if (entry === undefined || entry.how === "expired") return problems;
+      return [...problems, `${taskId}: the attempt of the stopped worker is ${entry.how}, expected expired`];
+    },
+    stop() {
+      stopped = true;
+    },
+  };
+}
+
+/** Did the worker that held `before` start on this task after `since`? */
+function isWorkOf(before: TaskRecord, { record }: RunTask, since: string): boolean {
+  const owner = before.lease_owner;
+  if (record === undefined || record.task_id === before.task_id) return false;
+  if (record.lease_owner === owner && (record.acquired_at ?? "") >= since) return true;
+  return record.attempts.some((attempt) => attempt.owner === owner && attempt.from >= since);
+}
