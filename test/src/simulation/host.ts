@@ -12,6 +12,8 @@ export interface Host {
   readonly alive: boolean;
   /** True time up to which nobody can expect it to have noticed anything: it stood still, or its machine slept. */
   readonly excusedUntil: number;
+  /** How long its machine has slept in all, ms: its monotonic time does not know of it. */
+  readonly sleptMs: number;
   /** Gone for good: nothing that it waits for ever comes. What it has sent is under way all the same. */
   kill(): void;
   /** Stands still, then goes on as if nothing had been. */
@@ -40,6 +42,7 @@ export function createHost({ name, seed, timeline, network, wallOffsetMs, distan
   let alive = true;
   let excusedUntil = Number.NEGATIVE_INFINITY;
   let paused = false;
+  let sleptMs = 0;
   return {
     name,
     clock,
@@ -50,6 +53,9 @@ export function createHost({ name, seed, timeline, network, wallOffsetMs, distan
     },
     get excusedUntil() {
       return paused ? Number.POSITIVE_INFINITY : excusedUntil;
+    },
+    get sleptMs() {
+      return sleptMs;
     },
     kill() {
       alive = false;
@@ -68,6 +74,7 @@ export function createHost({ name, seed, timeline, network, wallOffsetMs, distan
     suspend(ms) {
       if (!alive) return;
       clock.suspendMonotonic(ms);
+      sleptMs += ms;
       excusedUntil = Math.max(excusedUntil, timeline.now()) + ms + NOTICE_SLEEP_MS;
     },
     setWallOffset(ms) {

@@ -78,9 +78,13 @@ async function becomeQuiet(world: World, fleet: Fleet, people: People): Promise<
   const healedAt = timeline.now();
   const resumes = new Map<string, number>();
   let quietSince: number | undefined;
+  let freeSince = healedAt;
   while (violations.length === 0) {
     await timeline.advance(STEP_MS);
-    const { open } = checkLiveness(context, world.plan.recoverAfterMs);
+    const { concurrency, recoverAfterMs } = world.plan;
+    const free = fleet.workers.some(({ host, stopping }) => host.alive && !stopping && world.model.handlers.running(host) < concurrency);
+    if (!free) freeSince = timeline.now();
+    const { open } = checkLiveness(context, { recoverAfterMs, freeSince });
     let resumed = false;
     for (const state of context.tasks.values()) {
       const times = resumes.get(state.id) ?? 0;

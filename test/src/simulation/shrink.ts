@@ -3,10 +3,12 @@ import { type RunResult, simulate } from "./run.ts";
 /** Runs that are spent on making one failure small. */
 const MAX_RUNS = 400;
 
-/** Leaves out faults and tasks, many at a time and then one by one, as long as the same invariant stays broken. */
-export async function shrink(failed: RunResult): Promise<RunResult> {
+/** Leaves out faults and tasks, many at a time and then one by one, as long as it fails: by default, as the same invariant is broken. */
+export async function shrink(
+  failed: RunResult,
+  fails = (result: RunResult): boolean => result.violations[0]?.invariant === failed.violations[0]?.invariant,
+): Promise<RunResult> {
   const { seed, plan } = failed;
-  const invariant = failed.violations[0]?.invariant;
   let without: ReadonlySet<string> = new Set();
   let best = failed;
   let runs = 0;
@@ -16,7 +18,7 @@ export async function shrink(failed: RunResult): Promise<RunResult> {
     if (more.size === without.size || runs >= MAX_RUNS) return false;
     runs += 1;
     const result = await simulate(seed, { without: more, keepsLog: true });
-    if (result.violations[0]?.invariant !== invariant) return false;
+    if (!fails(result)) return false;
     without = more;
     best = result;
     return true;

@@ -58,7 +58,8 @@ export function createEffectChecks(context: ModelContext): { readonly observer: 
     const found: { state: TaskState; slot: string }[] = [];
     for (const state of tasks.values()) {
       if (state.holder?.host !== host || state.record.status !== "leased") continue;
-      for (const [slot, effect] of Object.entries(state.record.effects)) if (effect.key === key) found.push({ state, slot });
+      // An owner's intent is read back before this task has one of its own.
+      if (state.record.task_type === "share") found.push({ state, slot: "shared" });
     }
     return found;
   }

@@ -5,7 +5,12 @@ import type { EvidenceBook } from "./effects.ts";
 import type { ModelContext, Run, TaskState } from "./state.ts";
 
 /** Watches the handlers: when one may start, how many there are, and what each claims. */
-export function createHandlerChecks(context: ModelContext, evidence: EvidenceBook, concurrency: number): HandlerObserver {
+export interface HandlerChecks extends HandlerObserver {
+  /** How many handlers run in a process. */
+  running(host: Host): number;
+}
+
+export function createHandlerChecks(context: ModelContext, evidence: EvidenceBook, concurrency: number): HandlerChecks {
   const { fail, tasks, log, now, inBounds } = context;
   const running = new Map<string, number>();
 
@@ -28,6 +33,7 @@ export function createHandlerChecks(context: ModelContext, evidence: EvidenceBoo
   }
 
   return {
+    running: (host) => running.get(host.name) ?? 0,
     handlerStarts(host: Host, task) {
       log("handler starts", host.name, task.id, task.fence);
       const at = `task ${task.id}: ${host.name} starts the handler of fence ${task.fence}`;

@@ -12,7 +12,10 @@ const KEYED_PATIENCE_MS = 3_600_000;
  * In a healthy world, a task that waits and is due starts in time; and in the end each has ended.
  * Called again and again; `open` is what has not ended.
  */
-export function checkLiveness(context: ModelContext, recoverAfterMs: number): { readonly open: number } {
+export function checkLiveness(
+  context: ModelContext,
+  { recoverAfterMs, freeSince }: { readonly recoverAfterMs: number; /** Since when some worker has had a free slot, true time. */ readonly freeSince: number },
+): { readonly open: number } {
   const now = context.now();
   let open = 0;
   for (const state of context.tasks.values()) {
@@ -22,7 +25,7 @@ export function checkLiveness(context: ModelContext, recoverAfterMs: number): { 
     if (!waiting && record.status !== "leased") continue;
     const dueAt = Date.parse((waiting ? record.not_before : record.lease_expires_at) ?? record.created_at);
     state.waitsSince ??= now;
-    const since = Math.max(state.waitsSince, dueAt + context.skewMs);
+    const since = Math.max(state.waitsSince, dueAt + context.skewMs, freeSince);
     const patienceMs = EMPTY_MS + (1 + PASSES) * recoverAfterMs + 2 * LEASE_MS + (record.ordering_key === undefined ? 0 : KEYED_PATIENCE_MS);
     if (now - since > patienceMs) {
       context.fail(6, `task ${state.id}: ${record.status} and due, and nothing has happened for ${Math.round((now - since) / 1_000)} s`);

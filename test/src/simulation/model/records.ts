@@ -96,13 +96,13 @@ export function createRecordChecks(context: ModelContext, evidence: EvidenceBook
   /** A plain renewal needs a claim in its budget; writes about effects are claims themselves. */
   function checkExtension(state: TaskState, before: TaskRecord, after: TaskRecord, at: string): void {
     const { holder } = state;
-    if (!context.inBounds || holder === undefined || same(before.effects, after.effects)  === false) return;
+    if (!context.inBounds || holder === undefined || !same(before.effects, after.effects)) return;
     if (!((after.lease_expires_at ?? "") > (before.lease_expires_at ?? ""))) return;
     const offsetMs = holder.host.clock.now() - context.now();
     const sentAt = Date.parse(after.updated_at) - offsetMs;
     const goodUntil = Math.max(holder.at + START_BUDGET_MS, ...state.claims.values());
-    // A wall clock may have been set since the write was sent, by as much as the skew.
-    if (sentAt > goodUntil + context.skewMs) fail(8, `${at}: renewed ${Math.round(sentAt - goodUntil)} ms after the last claim was used up`);
+    // A wall clock may have been set since the write was sent, by as much as the skew; budgets do not count a sleep.
+    if (sentAt > goodUntil + context.skewMs + holder.host.sleptMs) fail(8, `${at}: renewed ${Math.round(sentAt - goodUntil)} ms after the last claim was used up`);
   }
 
   function onOutsideWrite(writer: string, state: TaskState, before: TaskRecord, after: TaskRecord, at: string): void {
