@@ -46,14 +46,19 @@ async function play(mutant: Mutant): Promise<number> {
 /** Starts the process of one mutant; answers what it said, and whether the mutant was caught. */
 function run(index: number): Promise<{ readonly caught: boolean; readonly text: string }> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [fileURLToPath(import.meta.url), "--mutant", String(index)], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, [fileURLToPath(import.meta.url), "--mutant", String(index)], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     let text = "";
     child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
       text += chunk;
     });
     child.once("close", (code) => {
       const known = code === CAUGHT || code === SURVIVED || code === MISPLACED;
-      resolve({ caught: code === CAUGHT, text: known ? text.trim() : `its process ended with ${code}; ${text.trim()}` });
+      resolve({
+        caught: code === CAUGHT,
+        text: known ? text.trim() : `its process ended with ${code}; ${text.trim()}`,
+      });
     });
   });
 }
@@ -62,7 +67,9 @@ async function main(): Promise<number> {
   const { values } = parseArgs({ options: { mutant: { type: "string" }, only: { type: "string" } } });
   if (values.mutant !== undefined) return play(mutants[Number(values.mutant)] as Mutant);
 
-  const chosen = mutants.flatMap((mutant, index) => (values.only === undefined || mutant.name.includes(values.only) ? [index] : []));
+  const chosen = mutants.flatMap((mutant, index) =>
+    values.only === undefined || mutant.name.includes(values.only) ? [index] : [],
+  );
   if (chosen.length === 0) {
     console.error(`No mutant has ${JSON.stringify(values.only)} in its name.`);
     return 2;

@@ -23,7 +23,9 @@ function numberOf(text: string | undefined, name: string, otherwise: number): nu
 }
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({ options: { seeds: { type: "string" }, seed: { type: "string" }, threads: { type: "string" } } });
+  const { values } = parseArgs({
+    options: { seeds: { type: "string" }, seed: { type: "string" }, threads: { type: "string" } },
+  });
   const first = numberOf(values.seed, "seed", 1);
   const seeds = numberOf(values.seeds, "seeds", values.seed === undefined ? 1_000 : 1);
   const threads = numberOf(values.threads, "threads", Math.min(availableParallelism(), Math.ceil(seeds / 100)));
@@ -39,7 +41,8 @@ async function main(): Promise<number> {
 
   const [failure] = totals.failures;
   if (failure !== undefined) {
-    for (const { seed, invariant, text } of totals.failures) console.log(`failed: seed ${seed}: invariant ${invariant}: ${text}`);
+    for (const { seed, invariant, text } of totals.failures)
+      console.log(`failed: seed ${seed}: invariant ${invariant}: ${text}`);
     for (const line of failureLines(await shrink(await simulate(failure.seed)))) console.log(line);
   }
   const dead = seeds >= SEEDS_FOR_ALL_KINDS && failure === undefined ? deadKinds(totals) : [];

@@ -1,9 +1,9 @@
 import type { EffectState, TaskStore } from "@leasehold/core";
 import { formatTime } from "@leasehold/core/driver";
 import { COMMIT_LEASE_MS, ENDPOINTS, LEASE_MS } from "./definitions.ts";
+import type { Host } from "./host.ts";
 import { type Act, MAX_CLOCK_SKEW_MS } from "./plan.ts";
 import { EFFECTS_OF, type TaskType } from "./programs.ts";
-import type { Host } from "./host.ts";
 import { QUEUE, type World } from "./world.ts";
 
 type HolderWrite = Parameters<TaskStore["renew"]>[0];
@@ -13,7 +13,9 @@ type HolderWrite = Parameters<TaskStore["renew"]>[0];
  * out of order. The store is where ownership is decided, so the store has to refuse it. Then it leaves the lease to lapse.
  */
 export async function holdCarelessly(world: World, act: Act): Promise<void> {
-  const waiting = [...world.context.tasks.values()].filter(({ record }) => record.status === "queued" || record.status === "released");
+  const waiting = [...world.context.tasks.values()].filter(
+    ({ record }) => record.status === "queued" || record.status === "released",
+  );
   const state = waiting[Math.floor(act.which * waiting.length)];
   if (state === undefined) return;
   const host = world.host(`x${act.id.slice("act/".length)}`);
@@ -21,7 +23,14 @@ export async function holdCarelessly(world: World, act: Act): Promise<void> {
   const { clock, entropy } = host;
   const token = entropy.token();
   try {
-    const answer = await store.acquire({ taskId: state.id, owner: host.name, token, at: clock.now(), leaseMs: LEASE_MS, maxClockSkewMs: MAX_CLOCK_SKEW_MS });
+    const answer = await store.acquire({
+      taskId: state.id,
+      owner: host.name,
+      token,
+      at: clock.now(),
+      leaseMs: LEASE_MS,
+      maxClockSkewMs: MAX_CLOCK_SKEW_MS,
+    });
     if (answer.outcome !== "acquired") return;
     const { record } = answer;
     const write = (seq: number, effects: Readonly<Record<string, EffectState>> = record.effects): HolderWrite => ({
@@ -34,9 +43,12 @@ export async function holdCarelessly(world: World, act: Act): Promise<void> {
     });
     await store.renew(write(2));
     const late = await store.renew(write(1));
-    if (late.outcome === "written") world.context.fail(1, `task ${state.id}: ${host.name} landed write 1 after write 2`);
+    if (late.outcome === "written")
+      world.context.fail(1, `task ${state.id}: ${host.name} landed write 1 after write 2`);
     if (act.size < 0.3) return await releaseTwice(world, host, store, write(3));
-    const slot = EFFECTS_OF[record.task_type as TaskType]?.find((name) => name !== "shared" && record.effects[name] === undefined);
+    const slot = EFFECTS_OF[record.task_type as TaskType]?.find(
+      (name) => name !== "shared" && record.effects[name] === undefined,
+    );
     if (slot === undefined) return;
     const begun = { ...record.effects, [slot]: intentOf(state.id, slot, record.fence, clock.now()) };
     const first = await store.beginEffect({ ...write(3, begun), effect: slot });
@@ -44,8 +56,14 @@ export async function holdCarelessly(world: World, act: Act): Promise<void> {
     // A second begin of an effect that nothing guards, and an end that leaves it open.
     const again = { ...begun, [slot]: { ...(begun[slot] as EffectState), begins: 2 } };
     await store.beginEffect({ ...write(4, again), effect: slot });
-    const settled = await store.settle({ ...write(5, begun), fence: record.fence, retentionMs: 86_400_000, receipt: receiptOf(state.id, clock.now()) });
-    if (settled.outcome === "written") world.context.fail(9, `task ${state.id}: ${host.name} has settled it with effect ${slot} open`);
+    const settled = await store.settle({
+      ...write(5, begun),
+      fence: record.fence,
+      retentionMs: 86_400_000,
+      receipt: receiptOf(state.id, clock.now()),
+    });
+    if (settled.outcome === "written")
+      world.context.fail(9, `task ${state.id}: ${host.name} has settled it with effect ${slot} open`);
   } catch (error) {
     world.context.log("careless", host.name, String(error));
   }
@@ -54,7 +72,12 @@ export async function holdCarelessly(world: World, act: Act): Promise<void> {
 /** Gives the task back, and goes on as if it had not. */
 async function releaseTwice(world: World, host: Host, store: TaskStore, write: HolderWrite): Promise<void> {
   const { taskId, at, seq } = write;
-  const released = await store.release({ ...write, queue: QUEUE, notBefore: at, recoverAfterMs: world.plan.recoverAfterMs });
+  const released = await store.release({
+    ...write,
+    queue: QUEUE,
+    notBefore: at,
+    recoverAfterMs: world.plan.recoverAfterMs,
+  });
   const after = await store.renew({ ...write, seq: seq + 1 });
   if (released.outcome === "written" && after.outcome === "written") {
     world.context.fail(1, `task ${taskId}: ${host.name} has renewed a lease that it had given back`);

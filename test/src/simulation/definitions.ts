@@ -1,4 +1,13 @@
-import { type AnyEffect, type AnyTask, defineEffect, defineTask, ParkError, PermanentError, RetryableError, type TaskContext } from "@leasehold/core";
+import {
+  type AnyEffect,
+  type AnyTask,
+  defineEffect,
+  defineTask,
+  ParkError,
+  PermanentError,
+  RetryableError,
+  type TaskContext,
+} from "@leasehold/core";
 import { sleep } from "@leasehold/core/driver";
 import { z } from "zod";
 import { type EndpointKind, type External, type Shown, WINDOW_MS } from "./external.ts";
@@ -88,12 +97,19 @@ function effectOf({ host, external }: DefinitionParts, name: string, endpoint: E
     ...(endpoint.shared === true ? { scope: "global" as const, key: (input) => `shared-${input.group}` } : {}),
     commit: ({ idempotencyKey, signal, fence }) => external.commit(host, { ...call(idempotencyKey, signal), fence }),
     ...(name === "charge" ? { externalId: (answer) => answer.id } : {}),
-    find: endpoint.unreadable === true ? null : ({ idempotencyKey, signal }) => external.find(host, call(idempotencyKey, signal)),
+    find:
+      endpoint.unreadable === true
+        ? null
+        : ({ idempotencyKey, signal }) => external.find(host, call(idempotencyKey, signal)),
     verify: (shown) => shown.ready && { externalId: shown.id, status: "done" },
   });
 }
 
-async function runProgram(parts: DefinitionParts, effects: Record<string, AnyEffect>, task: TaskContext<{ n: number }>): Promise<unknown> {
+async function runProgram(
+  parts: DefinitionParts,
+  effects: Record<string, AnyEffect>,
+  task: TaskContext<{ n: number }>,
+): Promise<unknown> {
   const run = parts.observer.handlerStarts(parts.host, task);
   try {
     const program = parts.programOf(task.input.n);
@@ -104,7 +120,12 @@ async function runProgram(parts: DefinitionParts, effects: Record<string, AnyEff
   }
 }
 
-async function take(parts: DefinitionParts, effects: Record<string, AnyEffect>, task: TaskContext<{ n: number }>, step: Step): Promise<void> {
+async function take(
+  parts: DefinitionParts,
+  effects: Record<string, AnyEffect>,
+  task: TaskContext<{ n: number }>,
+  step: Step,
+): Promise<void> {
   const { host, observer } = parts;
   const { clock } = host;
   const claimed = (budgetMs: number): void => observer.claims(host, task.id, task.fence, budgetMs);

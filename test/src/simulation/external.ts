@@ -86,7 +86,10 @@ export function createExternal(options: {
 
   function placeOf(name: string, kinds: readonly SystemFault[]): FaultPlace {
     let place = places.get(name);
-    if (place === undefined) places.set(name, (place = injector.place(name, kinds)));
+    if (place === undefined) {
+      place = injector.place(name, kinds);
+      places.set(name, place);
+    }
     return place;
   }
 
@@ -120,7 +123,16 @@ export function createExternal(options: {
   }
 
   /** The answer, by the clock of the process. A caller that heeds its signal gives up when it aborts. */
-  function answer<T>(host: Host, signal: AbortSignal, heeds: boolean, start: (settle: (step: () => void, afterMs: number) => void, resolve: (value: T) => void, reject: (error: unknown) => void) => void): Promise<T> {
+  function answer<T>(
+    host: Host,
+    signal: AbortSignal,
+    heeds: boolean,
+    start: (
+      settle: (step: () => void, afterMs: number) => void,
+      resolve: (value: T) => void,
+      reject: (error: unknown) => void,
+    ) => void,
+  ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (heeds) {
         const onAbort = (): void => reject(signal.reason);
@@ -145,7 +157,10 @@ export function createExternal(options: {
           }, afterMs);
         if (kind === "system_not_sent") return fail(5, "not_sent", new NotCommittedError("the connection was refused"));
         if (kind === "system_failed") return fail(20, "failed", new Error("500"));
-        const landsMs = kind === "system_lands_late" ? GIVES_UP_AFTER_MS + size * (LATEST_LANDING_MS - GIVES_UP_AFTER_MS) : 5 + ((size * 100) % 20);
+        const landsMs =
+          kind === "system_lands_late"
+            ? GIVES_UP_AFTER_MS + size * (LATEST_LANDING_MS - GIVES_UP_AFTER_MS)
+            : 5 + ((size * 100) % 20);
         const showMs = kind === "system_shows_late" ? 200 + size * 5_000 : 0;
         const readyMs = kind === "system_pending" ? 200 + size * 5_000 : 0;
         fly(call.key, 1);

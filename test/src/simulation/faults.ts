@@ -65,7 +65,6 @@ export type ActKind = (typeof ACTS)[number];
 
 /** What happens to a delivery between broker and consumer. */
 export const DELIVERY_FAULTS = ["delivery_late", "delivery_again"] as const;
-export type DeliveryFault = (typeof DELIVERY_FAULTS)[number];
 
 export const FAULT_KINDS = [...CALL_FAULTS, ...SYSTEM_FAULTS, ...DELIVERY_FAULTS, ...ACTS] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];

@@ -134,7 +134,7 @@ export const mutants: readonly Mutant[] = [
     name: "the retry rule does not read back what is open",
     file: "worker/prepare.ts",
     find: 'const outcomes = await effects.resolveOpen("before_run");',
-    replace: "const outcomes: Awaited<ReturnType<Effects[\"resolveOpen\"]>> = [];",
+    replace: 'const outcomes: Awaited<ReturnType<Effects["resolveOpen"]>> = [];',
     seeds: 300,
   },
   {
@@ -189,7 +189,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a handler starts on a lease that has ended",
     file: "worker/run.ts",
-    find: "    attempt.lease.assertLive();\n    if (attempt.lease.signal.aborted)\n      return conclude(attempt, effects, { is: \"threw\", error: attempt.lease.signal.reason });\n",
+    find: '    attempt.lease.assertLive();\n    if (attempt.lease.signal.aborted)\n      return conclude(attempt, effects, { is: "threw", error: attempt.lease.signal.reason });\n',
     replace: "",
     seeds: 1_000,
   },

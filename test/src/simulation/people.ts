@@ -51,15 +51,21 @@ export function createPeople(world: World): People {
         sendForeign(world, host, task);
         return;
       }
-      const at = (ms: number | undefined): Date | undefined => (ms === undefined ? undefined : new Date(timeline.now() + ms));
+      const at = (ms: number | undefined): Date | undefined =>
+        ms === undefined ? undefined : new Date(timeline.now() + ms);
       call(`enqueue ${task.number}`, async (by) => {
-        const outcome = await by.enqueue({ type: task.type, input: INPUT }, { n: task.number }, {
-          key: `k${task.number}`,
-          notBefore: at(task.delayMs),
-          deadline: at(task.deadlineMs),
-          orderingKey: task.orderingKey,
-        });
-        if (!context.tasks.has(outcome.task.task_id)) context.fail(6, `task ${outcome.task.task_id} was ${outcome.outcome}, and has no record`);
+        const outcome = await by.enqueue(
+          { type: task.type, input: INPUT },
+          { n: task.number },
+          {
+            key: `k${task.number}`,
+            notBefore: at(task.delayMs),
+            deadline: at(task.deadlineMs),
+            orderingKey: task.orderingKey,
+          },
+        );
+        if (!context.tasks.has(outcome.task.task_id))
+          context.fail(6, `task ${outcome.task.task_id} was ${outcome.outcome}, and has no record`);
         return outcome;
       });
     },
@@ -68,16 +74,23 @@ export function createPeople(world: World): People {
       if (state !== undefined) call(`cancel ${state.id}`, (by) => by.cancel(state.id));
     },
     reopen(which) {
-      const state = choose(which, ({ record }) => record.status === "dead_lettered" || record.status === "cancelled" || record.status === "parked");
+      const state = choose(
+        which,
+        ({ record }) =>
+          record.status === "dead_lettered" || record.status === "cancelled" || record.status === "parked",
+      );
       if (state !== undefined) call(`reopen ${state.id}`, (by) => by.reopen(state.id));
     },
     resume(state, size) {
-      const open = Object.entries(state.record.effects).find(([, effect]) => effect.state === "started" || effect.state === "committed");
+      const open = Object.entries(state.record.effects).find(
+        ([, effect]) => effect.state === "started" || effect.state === "committed",
+      );
       const [slot, effect] = open ?? [];
       const made = effect === undefined ? undefined : world.external.entries(effect.key)[0];
       const settledDown = effect === undefined || world.external.inFlight(effect.key) === 0;
       const careful = size < 0;
-      let decision: "retry" | "commit-again" | "committed" = size < 0.4 || slot === undefined ? "retry" : "commit-again";
+      let decision: "retry" | "commit-again" | "committed" =
+        size < 0.4 || slot === undefined ? "retry" : "commit-again";
       if (slot !== undefined && made !== undefined && (careful || size > 0.7)) decision = "committed";
       else if (slot !== undefined && careful && settledDown) decision = "commit-again";
       call(`resume ${state.id} ${decision} ${slot ?? ""}`, (by) =>
@@ -95,7 +108,14 @@ export function createPeople(world: World): People {
 
 function clientOf(world: World, host: Host): Client {
   const { queue, store } = world.connect(host);
-  return createClient({ queue, store, clock: host.clock, entropy: host.entropy, telemetry: world.telemetry, recoverAfter: world.plan.recoverAfterMs });
+  return createClient({
+    queue,
+    store,
+    clock: host.clock,
+    entropy: host.entropy,
+    telemetry: world.telemetry,
+    recoverAfter: world.plan.recoverAfterMs,
+  });
 }
 
 /** An event of a producer that knows nothing of records: only the message, which nobody promised to keep. */
@@ -109,5 +129,7 @@ function sendForeign(world: World, host: Host, task: PlannedTask): void {
     data: { n: task.number },
   });
   world.context.log("foreign event", QUEUE, task.number);
-  void queue.send([{ id: `foreign-${task.number}`, body, contentType: "application/cloudevents+json" }]).catch(() => undefined);
+  void queue
+    .send([{ id: `foreign-${task.number}`, body, contentType: "application/cloudevents+json" }])
+    .catch(() => undefined);
 }

@@ -19,7 +19,12 @@ export const EFFECTS_OF: Readonly<Record<TaskType, readonly string[]>> = {
 /** What a handler does, step by step. `until`: only in attempts up to this one. */
 export type Step =
   | { readonly do: "wait"; readonly ms: number; readonly heeds: boolean }
-  | { readonly do: "claim"; readonly stage: "preflight" | "external_call"; readonly budgetMs: number; readonly unguarded: boolean }
+  | {
+      readonly do: "claim";
+      readonly stage: "preflight" | "external_call";
+      readonly budgetMs: number;
+      readonly unguarded: boolean;
+    }
   | { readonly do: "vague" }
   | { readonly do: "repeat"; readonly times: number; readonly everyMs: number }
   | { readonly do: "progress"; readonly times: number; readonly everyMs: number; readonly budgetMs: number }
@@ -40,7 +45,8 @@ export function programOf(dice: Dice, type: TaskType): Program {
   for (const name of names) {
     if (dice.chance(0.5)) steps.push(workStep(dice));
     const item = dice.chance(0.2) && name !== "shared" ? dice.pick(["a", "b"]) : undefined;
-    if (dice.chance(0.92)) steps.push({ do: "effect", name, ...(item === undefined ? {} : { item }), catches: dice.chance(0.2) });
+    if (dice.chance(0.92))
+      steps.push({ do: "effect", name, ...(item === undefined ? {} : { item }), catches: dice.chance(0.2) });
   }
   const [first, second] = names;
   if (first !== undefined && second !== undefined && dice.chance(0.25)) {
@@ -69,7 +75,12 @@ function workStep(dice: Dice): Step {
     case 4:
       return { do: "repeat", times: dice.int(2, 6), everyMs: dice.pick([300, 1_500]) };
     default:
-      return { do: "progress", times: dice.int(2, 8), everyMs: dice.pick([200, 1_200]), budgetMs: dice.pick([1_500, 3_000]) };
+      return {
+        do: "progress",
+        times: dice.int(2, 8),
+        everyMs: dice.pick([200, 1_200]),
+        budgetMs: dice.pick([1_500, 3_000]),
+      };
   }
 }
 

@@ -35,7 +35,9 @@ export function addRun(totals: Totals, result: RunResult): Totals {
     coveredMs: totals.coveredMs + result.coveredMs,
     counts,
     failures:
-      violation === undefined ? totals.failures : [...totals.failures, { seed: result.seed, invariant: violation.invariant, text: violation.text }],
+      violation === undefined
+        ? totals.failures
+        : [...totals.failures, { seed: result.seed, invariant: violation.invariant, text: violation.text }],
   };
 }
 
@@ -80,9 +82,13 @@ const LONGEST_LOG = 300;
 /** A failure that was made small: what was broken, what it took, and what happened. */
 export function failureLines(result: RunResult): string[] {
   const { seed, violations, fired, lines, plan } = result;
-  const log = lines.length > LONGEST_LOG ? [`(${lines.length - LONGEST_LOG} lines before)`, ...lines.slice(-LONGEST_LOG)] : lines;
+  const log =
+    lines.length > LONGEST_LOG ? [`(${lines.length - LONGEST_LOG} lines before)`, ...lines.slice(-LONGEST_LOG)] : lines;
   return [
-    ...violations.map(({ invariant, text, atMs }) => `seed ${seed}: invariant ${invariant} (${INVARIANTS[invariant]}) at ${atMs} ms: ${text}`),
+    ...violations.map(
+      ({ invariant, text, atMs }) =>
+        `seed ${seed}: invariant ${invariant} (${INVARIANTS[invariant]}) at ${atMs} ms: ${text}`,
+    ),
     `queue: ${JSON.stringify(plan.queue)}, ${plan.workers} workers of ${plan.concurrency}, skew ${plan.skewMs} ms`,
     ...plan.tasks.map((task) => `task ${task.number}: ${JSON.stringify(task)}`),
     `schedule, shrunk to ${fired.length} faults:`,

@@ -1,9 +1,9 @@
-import { holdCarelessly } from "./careless.ts";
+import { play } from "./acts.ts";
 import type { Fired } from "./faults.ts";
 import { checkLiveness } from "./model/liveness.ts";
 import type { Violation } from "./model/state.ts";
 import { createPeople, type People } from "./people.ts";
-import { type Act, type Plan, planOf } from "./plan.ts";
+import { type Plan, planOf } from "./plan.ts";
 import { createFleet, type Fleet } from "./workers.ts";
 import { createWorld, type World } from "./world.ts";
 
@@ -40,7 +40,8 @@ export async function simulate(seed: number, options: RunOptions = {}): Promise<
   const world = createWorld(plan, { without: options.without ?? new Set(), keepsLog: options.keepsLog ?? false });
   const { timeline, violations } = world;
   const startMs = timeline.now();
-  const onRejection = (reason: unknown): void => world.context.fail(1, `an unhandled rejection: ${reason instanceof Error ? reason.stack : String(reason)}`);
+  const onRejection = (reason: unknown): void =>
+    world.context.fail(1, `an unhandled rejection: ${reason instanceof Error ? reason.stack : String(reason)}`);
   process.on("unhandledRejection", onRejection);
   try {
     const people = createPeople(world);
@@ -82,7 +83,9 @@ async function becomeQuiet(world: World, fleet: Fleet, people: People): Promise<
   while (violations.length === 0) {
     await timeline.advance(STEP_MS);
     const { concurrency, recoverAfterMs } = world.plan;
-    const free = fleet.workers.some(({ host, stopping }) => host.alive && !stopping && world.model.handlers.running(host) < concurrency);
+    const free = fleet.workers.some(
+      ({ host, stopping }) => host.alive && !stopping && world.model.handlers.running(host) < concurrency,
+    );
     if (!free) freeSince = timeline.now();
     const { open } = checkLiveness(context, { recoverAfterMs, freeSince });
     let resumed = false;
@@ -93,7 +96,8 @@ async function becomeQuiet(world: World, fleet: Fleet, people: People): Promise<
       people.resume(state, -1);
       resumed = true;
     }
-    if (timeline.now() - healedAt > LONGEST_MS) context.fail(6, `not everything has ended ${LONGEST_MS / 60_000} min after the faults stopped`);
+    if (timeline.now() - healedAt > LONGEST_MS)
+      context.fail(6, `not everything has ended ${LONGEST_MS / 60_000} min after the faults stopped`);
     if (open > 0 || resumed) quietSince = undefined;
     else quietSince ??= timeline.now();
     if (quietSince !== undefined && timeline.now() - quietSince >= (world.plan.drains ? DRAIN_MS : STEP_MS)) break;
@@ -115,55 +119,5 @@ async function stopAll(world: World, fleet: Fleet): Promise<void> {
     if (!stopped) world.context.fail(9, `${worker.host.name} does not stop`);
     const leftovers = worker.leftovers();
     if (leftovers !== "") world.context.fail(9, `${worker.host.name} has stopped and still holds ${leftovers}`);
-  }
-}
-
-function play(world: World, fleet: Fleet, people: People, act: Act): void {
-  if (!world.injector.act(act.id, act.kind)) return;
-  const { plan, broker, context } = world;
-  context.log("act", act.kind, act.id);
-  const host = fleet.at(act.which)?.host;
-  const acts = broker.acts("work");
-  const message = (): string => {
-    const ids = acts.messageIds();
-    return ids[Math.floor(act.which * ids.length)] ?? "";
-  };
-  switch (act.kind) {
-    case "crash":
-      return host?.kill();
-    case "pause":
-      return host?.pause(Math.round(500 + act.size * 9_000));
-    case "suspend":
-      return host?.suspend(Math.round(500 + act.size * 9_000));
-    case "jump":
-      return host?.setWallOffset(Math.round((act.size - 0.5) * plan.skewMs));
-    case "deploy":
-      return fleet.deploy(act.which);
-    case "message_lost":
-      return void acts.lose(message());
-    case "message_doubled":
-      return void acts.duplicate(message());
-    case "message_expired":
-      return void acts.expire(message());
-    case "message_buried":
-      return void (plan.queue.deadLetter !== "store" && acts.deadLetterByCount(message()));
-    case "redrive_by_hand":
-      return void broker.redriveByHand("work");
-    case "person_cancels":
-      return people.cancel(act.which);
-    case "person_reopens":
-      return people.reopen(act.which);
-    case "person_resumes": {
-      const parked = people.parked(act.which);
-      if (parked !== undefined) people.resume(parked, act.size);
-      return;
-    }
-    case "enqueued_again": {
-      const task = plan.tasks[Math.floor(act.which * plan.tasks.length)];
-      if (task !== undefined) people.enqueue(task);
-      return;
-    }
-    case "careless_holder":
-      return void holdCarelessly(world, act);
   }
 }

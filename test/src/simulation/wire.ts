@@ -23,7 +23,13 @@ export function slowMs(size: number): number {
   return Math.round(size < 0.85 ? 500 + (size - 0.5) * 10_000 : 4_000 + (size - 0.85) * 60_000);
 }
 
-export function createWire({ network, injector }: { readonly network: ProcessClock; readonly injector: Injector }): Wire {
+export function createWire({
+  network,
+  injector,
+}: {
+  readonly network: ProcessClock;
+  readonly injector: Injector;
+}): Wire {
   const never = <T>(): Promise<T> => new Promise(() => undefined);
 
   function call<T>(host: Host, name: string, place: FaultPlace, apply: () => Promise<T>): Promise<T> {
@@ -38,7 +44,10 @@ export function createWire({ network, injector }: { readonly network: ProcessClo
         host.clock.setTimer(afterMs, () => reject(new LeaseholdError("Unavailable", `${name}: ${what}`)));
       };
       if (!arrives) {
-        lost(kind === "transient_error" ? "try again" : "the request was lost", kind === "drop_request" ? LOST_AFTER_MS : requestMs);
+        lost(
+          kind === "transient_error" ? "try again" : "the request was lost",
+          kind === "drop_request" ? LOST_AFTER_MS : requestMs,
+        );
         return;
       }
       const answered = (ok: boolean, value: unknown): void => {

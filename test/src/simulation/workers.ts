@@ -38,7 +38,8 @@ export function createFleet(world: World): Fleet {
   let kept: number | undefined;
 
   function start(place: number): void {
-    const incarnation = (incarnations[place] = (incarnations[place] ?? -1) + 1);
+    const incarnation = incarnations[place] ?? 0;
+    incarnations[place] = incarnation + 1;
     const name = `w${place}.${incarnation}`;
     const host = world.host(name);
     const dice = createDice(plan.seed, `worker ${name}`);
@@ -132,7 +133,9 @@ function startWorker(world: World, host: Host, unknownType: string | undefined):
     },
     leftovers() {
       const { leases, deliveries } = worker.state;
-      return [leases > 0 ? `${leases} leases` : "", deliveries > 0 ? `${deliveries} deliveries` : ""].filter((text) => text !== "").join(", ");
+      return [leases > 0 ? `${leases} leases` : "", deliveries > 0 ? `${deliveries} deliveries` : ""]
+        .filter((text) => text !== "")
+        .join(", ");
     },
   };
 }

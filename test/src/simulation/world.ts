@@ -1,13 +1,23 @@
 import { createTaskStore, type ItemStore, type QueueDriver } from "@leasehold/core/driver";
 
-import { createMemoryBroker, createMemoryItems, createMemoryQueue, createTimeline, type MemoryBroker, type ProcessClock, type Timeline, noTelemetry, withDeliveryFaults } from "@leasehold/core/memory";
+import {
+  createMemoryBroker,
+  createMemoryItems,
+  createMemoryQueue,
+  createTimeline,
+  type MemoryBroker,
+  noTelemetry,
+  type ProcessClock,
+  type Timeline,
+  withDeliveryFaults,
+} from "@leasehold/core/memory";
 import { createExternal, type External } from "./external.ts";
 import { createInjector, DELIVERY_FAULTS, type FaultKind, type Injector } from "./faults.ts";
 import { createHost, type Host } from "./host.ts";
 import { watchedQueue } from "./model/deliveries.ts";
 import { createModel, type Model } from "./model/model.ts";
 import type { Invariant, ModelContext, TaskState, Violation } from "./model/state.ts";
-import { type Plan, MAX_CLOCK_SKEW_MS } from "./plan.ts";
+import { MAX_CLOCK_SKEW_MS, type Plan } from "./plan.ts";
 import { createDice, hashText } from "./random.ts";
 import { recorded } from "./recorder.ts";
 import { createWire } from "./wire.ts";
@@ -56,7 +66,8 @@ export function createWorld(plan: Plan, { without, keepsLog }: WorldOptions): Wo
   const counts = new Map<string, number>();
   const hosts = new Map<string, Host>();
   let hash = 0x811c9dc5;
-  const required = (invariant: Invariant): boolean => plan.skewInBounds || invariant === 1 || invariant === 2 || invariant === 3 || invariant === 5;
+  const required = (invariant: Invariant): boolean =>
+    plan.skewInBounds || invariant === 1 || invariant === 2 || invariant === 3 || invariant === 5;
 
   const context: ModelContext = {
     now: timeline.now,
@@ -122,7 +133,14 @@ export function createWorld(plan: Plan, { without, keepsLog }: WorldOptions): Wo
     counts,
     host(name) {
       const dice = createDice(plan.seed, `offset ${name}`);
-      const host = createHost({ name, seed: plan.seed, timeline, network, wallOffsetMs: Math.round((dice.float() - 0.5) * plan.skewMs), distanceMs: name.startsWith("c") ? plan.peopleDistanceMs : 8 });
+      const host = createHost({
+        name,
+        seed: plan.seed,
+        timeline,
+        network,
+        wallOffsetMs: Math.round((dice.float() - 0.5) * plan.skewMs),
+        distanceMs: name.startsWith("c") ? plan.peopleDistanceMs : 8,
+      });
       hosts.set(name, host);
       return host;
     },

@@ -44,7 +44,8 @@ export function watchedQueue(context: ModelContext, host: Host, driver: QueueDri
       fail(9, `${at}, which it does not hold`);
       return undefined;
     }
-    if (one.settle !== undefined && one.handOuts === 1 && (one.settle.answered || one.settle.verb !== item.verb)) fail(9, `${at}, after a ${one.settle.verb}`);
+    if (one.settle !== undefined && one.handOuts === 1 && (one.settle.answered || one.settle.verb !== item.verb))
+      fail(9, `${at}, after a ${one.settle.verb}`);
     if (item.verb === "abandon" && isPast(one)) fail(9, `${at}, past its deadline`);
     if (item.verb === "complete" && !ceiling) checkComplete(one, at);
     if (item.verb === "dead-letter" && item.fence !== undefined) {
@@ -76,7 +77,11 @@ export function watchedQueue(context: ModelContext, host: Host, driver: QueueDri
       for (const { delivery } of items) {
         const one = held.get(delivery.token);
         log("extend", host.name, delivery.token);
-        if (one === undefined || (one.settle !== undefined && one.handOuts === 1)) fail(9, `${host.name}: extends delivery ${delivery.token}, which it ${one === undefined ? "does not hold" : "has settled"}`);
+        if (one === undefined || (one.settle !== undefined && one.handOuts === 1))
+          fail(
+            9,
+            `${host.name}: extends delivery ${delivery.token}, which it ${one === undefined ? "does not hold" : "has settled"}`,
+          );
         else if (isPast(one)) fail(9, `${host.name}: extends delivery ${delivery.token} past its deadline`);
       }
       const outcomes = await driver.extend(items);

@@ -4,7 +4,14 @@ import type { EvidenceBook } from "./effects.ts";
 import { type ModelContext, same, type TaskState } from "./state.ts";
 
 /** What a holder's write does to the effects of the record, and whether it had seen what that takes. */
-export function checkEffects(context: ModelContext, evidence: EvidenceBook, state: TaskState, before: TaskRecord, after: TaskRecord, at: string): void {
+export function checkEffects(
+  context: ModelContext,
+  evidence: EvidenceBook,
+  state: TaskState,
+  before: TaskRecord,
+  after: TaskRecord,
+  at: string,
+): void {
   if (before.effects === after.effects) return;
   for (const [slot, now] of Object.entries(after.effects)) {
     const then = before.effects[slot];
@@ -15,7 +22,8 @@ export function checkEffects(context: ModelContext, evidence: EvidenceBook, stat
     }
     checkChange(context, evidence, state, slot, then, now, before, after, at);
   }
-  for (const slot of Object.keys(before.effects)) if (after.effects[slot] === undefined) context.fail(1, `${at}: effect ${slot} is gone`);
+  for (const slot of Object.keys(before.effects))
+    if (after.effects[slot] === undefined) context.fail(1, `${at}: effect ${slot} is gone`);
 }
 
 function checkChange(
@@ -34,7 +42,11 @@ function checkChange(
   const seen = evidence.of(holder.host.name, now.key, holder.at);
   switch (now.state) {
     case "started":
-      if (now.guard === "none" && (then?.state === "started" || then?.state === "committed") && before.allow_commit === undefined) {
+      if (
+        now.guard === "none" &&
+        (then?.state === "started" || then?.state === "committed") &&
+        before.allow_commit === undefined
+      ) {
         context.fail(5, `${at}: effect ${slot}, which nothing guards, was begun again`);
       }
       state.claims.set(slot, context.now() + BUDGETS_MS.commit);
@@ -43,19 +55,28 @@ function checkChange(
       if (then?.state === "failed") state.begunAfterFailed.add(`${after.fence} ${slot}`);
       return;
     case "committed":
-      if (!seen.answered) context.fail(2, `${at}: effect ${slot} was recorded as committed, and no commit was answered under this lease`);
+      if (!seen.answered)
+        context.fail(2, `${at}: effect ${slot} was recorded as committed, and no commit was answered under this lease`);
       return;
     case "failed":
       // Begun under this lease, and given up before anything was sent.
       if (state.begunAnew.has(`${after.fence} ${slot}`) && !seen.called) return;
-      if (!seen.absent && !seen.notSent) context.fail(9, `${at}: effect ${slot} was recorded as not there, and nobody under this lease has seen that`);
+      if (!seen.absent && !seen.notSent)
+        context.fail(9, `${at}: effect ${slot} was recorded as not there, and nobody under this lease has seen that`);
       return;
     case "verified":
       checkReceipt(context, evidence, state, slot, now, at);
   }
 }
 
-function checkReceipt(context: ModelContext, evidence: EvidenceBook, state: TaskState, slot: string, effect: EffectState, at: string): void {
+function checkReceipt(
+  context: ModelContext,
+  evidence: EvidenceBook,
+  state: TaskState,
+  slot: string,
+  effect: EffectState,
+  at: string,
+): void {
   const { receipt, key } = effect;
   const { holder } = state;
   if (receipt === undefined || holder === undefined) {
@@ -65,16 +86,19 @@ function checkReceipt(context: ModelContext, evidence: EvidenceBook, state: Task
   const seen = evidence.of(holder.host.name, key, holder.at);
   const id = receipt.external_id;
   if (receipt.verified_by === "answer") {
-    if (!seen.answeredIds.has(id)) context.fail(2, `${at}: the receipt of ${slot} names ${id}, which no answer under this lease named`);
+    if (!seen.answeredIds.has(id))
+      context.fail(2, `${at}: the receipt of ${slot} names ${id}, which no answer under this lease named`);
     return;
   }
   if (receipt.verified_by !== undefined) {
-    if (!state.vouched.has(`${slot} ${receipt.verified_by}`)) context.fail(2, `${at}: the receipt of ${slot} is vouched for by ${receipt.verified_by}, who never said so`);
+    if (!state.vouched.has(`${slot} ${receipt.verified_by}`))
+      context.fail(2, `${at}: the receipt of ${slot} is vouched for by ${receipt.verified_by}, who never said so`);
     return;
   }
   if (seen.foundIds.has(id)) return;
   const copied = effect.shared === true && [...context.tasks.values()].some((other) => isMade(other.record, key, id));
-  if (!copied) context.fail(2, `${at}: the receipt of ${slot} names ${id}, which nobody under this lease has read back`);
+  if (!copied)
+    context.fail(2, `${at}: the receipt of ${slot} names ${id}, which nobody under this lease has read back`);
 }
 
 function isMade(record: TaskRecord, key: string, id: string): boolean {

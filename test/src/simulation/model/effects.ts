@@ -1,5 +1,13 @@
 import { BUDGETS_MS, ENDPOINTS } from "../definitions.ts";
-import type { CommitCall, CommitOutcome, EndpointKind, Entry, ExternalCall, ExternalObserver, Shown } from "../external.ts";
+import type {
+  CommitCall,
+  CommitOutcome,
+  EndpointKind,
+  Entry,
+  ExternalCall,
+  ExternalObserver,
+  Shown,
+} from "../external.ts";
 import type { Host } from "../host.ts";
 import { type ModelContext, ownerOfKey, type TaskState } from "./state.ts";
 
@@ -26,7 +34,10 @@ interface Sight {
 }
 
 /** Watches the external system: what was asked of it, and what it told whom. */
-export function createEffectChecks(context: ModelContext): { readonly observer: ExternalObserver; readonly evidence: EvidenceBook } {
+export function createEffectChecks(context: ModelContext): {
+  readonly observer: ExternalObserver;
+  readonly evidence: EvidenceBook;
+} {
   const { fail, tasks, log, now } = context;
   const sights = new Map<string, Sight[]>();
   /** Commits by key: how many were called, how many of them said that nothing was sent. */
@@ -42,9 +53,17 @@ export function createEffectChecks(context: ModelContext): { readonly observer: 
   const evidence: EvidenceBook = {
     of(host, key, since) {
       const seen = (sights.get(`${host} ${key}`) ?? []).filter((sight) => sight.at >= since);
-      const ids = (what: Sight["what"]) => new Set(seen.filter((sight) => sight.what === what).map((sight) => sight.id as string));
+      const ids = (what: Sight["what"]) =>
+        new Set(seen.filter((sight) => sight.what === what).map((sight) => sight.id as string));
       const has = (what: Sight["what"]) => seen.some((sight) => sight.what === what);
-      return { foundIds: ids("found"), answeredIds: ids("answered"), answered: has("answered"), absent: has("absent"), notSent: has("not_sent"), called: has("called") };
+      return {
+        foundIds: ids("found"),
+        answeredIds: ids("answered"),
+        answered: has("answered"),
+        absent: has("absent"),
+        notSent: has("not_sent"),
+        called: has("called"),
+      };
     },
   };
 
@@ -82,12 +101,15 @@ export function createEffectChecks(context: ModelContext): { readonly observer: 
     } else {
       const { state, slot } = one;
       const leaseEnd = state.begun.get(`${fence} ${slot}`) as number;
-      if (host.clock.now() >= leaseEnd) fail(7, `${key}: ${host.name} commits under fence ${fence} although its own clock says that the lease is over`);
+      if (host.clock.now() >= leaseEnd)
+        fail(7, `${key}: ${host.name} commits under fence ${fence} although its own clock says that the lease is over`);
       const mayBeThere = count.called > count.notSent;
-      const readBack = evidence.of(host.name, key, state.holder?.at ?? 0).absent || state.begunAfterFailed.has(`${fence} ${slot}`);
+      const readBack =
+        evidence.of(host.name, key, state.holder?.at ?? 0).absent || state.begunAfterFailed.has(`${fence} ${slot}`);
       const allowed = 1 + count.notSent + (state.permissions.get(slot) ?? 0);
       if (ENDPOINTS[call.endpoint]?.guard === "none") {
-        if (count.called + 1 > allowed) fail(5, `${key}: commit ${count.called + 1}, and people and failures before sending allow ${allowed}`);
+        if (count.called + 1 > allowed)
+          fail(5, `${key}: commit ${count.called + 1}, and people and failures before sending allow ${allowed}`);
       } else if (mayBeThere && !readBack && state.holder?.host === host) {
         fail(4, `${key}: ${host.name} commits again under fence ${fence} without having read that it is not there`);
       }
@@ -105,13 +127,15 @@ export function createEffectChecks(context: ModelContext): { readonly observer: 
         log("commit ended", host.name, call.key, outcome, shown?.id ?? "");
         const count = commits.get(call.key);
         if (outcome === "not_sent" && count !== undefined) count.notSent += 1;
-        if (outcome === "answered") see(host, call.key, { what: "answered", ...(shown === undefined ? {} : { id: shown.id }) });
+        if (outcome === "answered")
+          see(host, call.key, { what: "answered", ...(shown === undefined ? {} : { id: shown.id }) });
         else see(host, call.key, { what: outcome === "not_sent" ? "not_sent" : "unclear" });
         claim(host, call, "verify");
       },
       applied(entry: Entry, earlier: readonly Entry[], kind: EndpointKind) {
         log("applied", entry.key, entry.id);
-        if (earlier.length > 0 && kind !== "plain" && context.inBounds) fail(4, `${entry.key}: visible ${earlier.length + 1} times`);
+        if (earlier.length > 0 && kind !== "plain" && context.inBounds)
+          fail(4, `${entry.key}: visible ${earlier.length + 1} times`);
       },
       findCalled(host: Host, call: ExternalCall) {
         claim(host, call, "verify");

@@ -1,6 +1,6 @@
+import { abortReasonOf } from "@leasehold/core";
 import { BUDGETS_MS, type HandlerObserver } from "../definitions.ts";
 import type { Host } from "../host.ts";
-import { abortReasonOf } from "@leasehold/core";
 import type { EvidenceBook } from "./effects.ts";
 import type { ModelContext, Run, TaskState } from "./state.ts";
 
@@ -17,9 +17,15 @@ export function createHandlerChecks(context: ModelContext, evidence: EvidenceBoo
   /** What is open was read back before the handler runs; an inline effect waits for the handler. */
   function checkReadBack(host: Host, state: TaskState, at: string): void {
     for (const [slot, effect] of Object.entries(state.record.effects)) {
-      if (slot.startsWith("note") || effect.shared === true || (effect.state !== "started" && effect.state !== "committed")) continue;
+      if (
+        slot.startsWith("note") ||
+        effect.shared === true ||
+        (effect.state !== "started" && effect.state !== "committed")
+      )
+        continue;
       const seen = evidence.of(host.name, effect.key, state.holder?.at ?? 0);
-      if (!seen.absent && seen.foundIds.size === 0 && state.permissions.get(slot) === undefined) fail(9, `${at}: effect ${slot} is open, and was not read back`);
+      if (!seen.absent && seen.foundIds.size === 0 && state.permissions.get(slot) === undefined)
+        fail(9, `${at}: effect ${slot} is open, and was not read back`);
     }
   }
 
@@ -27,9 +33,20 @@ export function createHandlerChecks(context: ModelContext, evidence: EvidenceBoo
   function checkGround(run: Run, state: TaskState): void {
     const { host, fence, signal } = run;
     const { record } = state;
-    if (!inBounds || record.fence !== fence || record.status !== "leased" || signal.aborted || now() <= host.excusedUntil) return;
+    if (
+      !inBounds ||
+      record.fence !== fence ||
+      record.status !== "leased" ||
+      signal.aborted ||
+      now() <= host.excusedUntil
+    )
+      return;
     const lateMs = host.clock.now() - Date.parse(record.lease_expires_at ?? "");
-    if (lateMs >= 0) fail(7, `task ${state.id}: the handler of fence ${fence} goes on in ${host.name}, ${lateMs} ms after the end of its lease by its own clock`);
+    if (lateMs >= 0)
+      fail(
+        7,
+        `task ${state.id}: the handler of fence ${fence} goes on in ${host.name}, ${lateMs} ms after the end of its lease by its own clock`,
+      );
   }
 
   return {
@@ -50,18 +67,28 @@ export function createHandlerChecks(context: ModelContext, evidence: EvidenceBoo
       if (record.fence === task.fence && host.clock.now() >= Date.parse(record.lease_expires_at ?? "")) {
         fail(7, `${at}: its own clock says that the lease is over`);
       }
-      if (inBounds) for (const other of state.runs) {
-        if (other.running && other.host.alive && !other.signal.aborted && now() > other.host.excusedUntil) {
-          fail(7, `${at}: ${other.host.name} runs that of fence ${other.fence}, and its signal has not aborted`);
+      if (inBounds)
+        for (const other of state.runs) {
+          if (other.running && other.host.alive && !other.signal.aborted && now() > other.host.excusedUntil) {
+            fail(7, `${at}: ${other.host.name} runs that of fence ${other.fence}, and its signal has not aborted`);
+          }
         }
-      }
       const run: Run = { host, fence: task.fence, signal: task.signal, running: true };
       state.runs.push(run);
       if (record.fence === task.fence) checkReadBack(host, state, at);
       task.signal.addEventListener("abort", () => {
         const taken = abortReasonOf(task.signal) === "taken_over";
-        if (run.running && taken && state.record.fence === task.fence && state.record.status === "leased" && record.ordering_key === undefined) {
-          fail(7, `task ${task.id}: ${host.name} was told that fence ${task.fence} was taken over, and nobody has taken it`);
+        if (
+          run.running &&
+          taken &&
+          state.record.fence === task.fence &&
+          state.record.status === "leased" &&
+          record.ordering_key === undefined
+        ) {
+          fail(
+            7,
+            `task ${task.id}: ${host.name} was told that fence ${task.fence} was taken over, and nobody has taken it`,
+          );
         }
       });
       // The handler starts with the budget of preflight, whatever the readbacks before it have used.

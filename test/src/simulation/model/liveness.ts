@@ -14,7 +14,13 @@ const KEYED_PATIENCE_MS = 3_600_000;
  */
 export function checkLiveness(
   context: ModelContext,
-  { recoverAfterMs, freeSince }: { readonly recoverAfterMs: number; /** Since when some worker has had a free slot, true time. */ readonly freeSince: number },
+  {
+    recoverAfterMs,
+    freeSince,
+  }: {
+    readonly recoverAfterMs: number /** Since when some worker has had a free slot, true time. */;
+    readonly freeSince: number;
+  },
 ): { readonly open: number } {
   const now = context.now();
   let open = 0;
@@ -26,9 +32,16 @@ export function checkLiveness(
     const dueAt = Date.parse((waiting ? record.not_before : record.lease_expires_at) ?? record.created_at);
     state.waitsSince ??= now;
     const since = Math.max(state.waitsSince, dueAt + context.skewMs, freeSince);
-    const patienceMs = EMPTY_MS + (1 + PASSES) * recoverAfterMs + 2 * LEASE_MS + (record.ordering_key === undefined ? 0 : KEYED_PATIENCE_MS);
+    const patienceMs =
+      EMPTY_MS +
+      (1 + PASSES) * recoverAfterMs +
+      2 * LEASE_MS +
+      (record.ordering_key === undefined ? 0 : KEYED_PATIENCE_MS);
     if (now - since > patienceMs) {
-      context.fail(6, `task ${state.id}: ${record.status} and due, and nothing has happened for ${Math.round((now - since) / 1_000)} s`);
+      context.fail(
+        6,
+        `task ${state.id}: ${record.status} and due, and nothing has happened for ${Math.round((now - since) / 1_000)} s`,
+      );
     }
   }
   return { open };

@@ -7,7 +7,10 @@ import type { ModelContext, TaskState } from "./state.ts";
 export type Model = ReturnType<typeof createModel>;
 
 /** What the run must be like, told by nothing but what was seen from outside. */
-export function createModel(context: ModelContext, options: { readonly concurrency: number; readonly onParked: (state: TaskState) => void }) {
+export function createModel(
+  context: ModelContext,
+  options: { readonly concurrency: number; readonly onParked: (state: TaskState) => void },
+) {
   const effects = createEffectChecks(context);
   const records = createRecordChecks(context, effects.evidence);
   const handlers = createHandlerChecks(context, effects.evidence, options.concurrency);
@@ -35,9 +38,11 @@ export function createModel(context: ModelContext, options: { readonly concurren
     if (theirs === undefined) return;
     const { status } = theirs;
     // The owner may have been reopened since it was read, under a higher fence; it then finds that the key is gone.
-    const final = status === "dead_lettered" || status === "cancelled" || status === "settled" || theirs.fence === before["fence"];
+    const final =
+      status === "dead_lettered" || status === "cancelled" || status === "settled" || theirs.fence === before["fence"];
     const live = status === "leased" && theirs.fence === before["fence"];
-    if (live || !final) context.fail(1, `${key}: taken by ${writer} for ${owner} from task ${theirs.task_id}, which is ${status}`);
+    if (live || !final)
+      context.fail(1, `${key}: taken by ${writer} for ${owner} from task ${theirs.task_id}, which is ${status}`);
   }
 
   return { onWrite, effects, handlers };

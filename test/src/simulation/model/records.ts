@@ -1,16 +1,35 @@
 import type { TaskRecord } from "@leasehold/core";
 import { BUDGETS_MS } from "../definitions.ts";
 import type { AppliedWrite } from "../recorder.ts";
-import type { EvidenceBook } from "./effects.ts";
 import { checkEffects } from "./effect-changes.ts";
+import type { EvidenceBook } from "./effects.ts";
 import { type ModelContext, same, type TaskState } from "./state.ts";
 
 /** What a write from outside may change on a leased record: nothing of the holder's. */
-const OUTSIDE_LEASED = new Set(["cancel_requested_at", "check_at", "check_shard", "sent_at", "expiry_counted", "write_id", "updated_at"]);
+const OUTSIDE_LEASED = new Set([
+  "cancel_requested_at",
+  "check_at",
+  "check_shard",
+  "sent_at",
+  "expiry_counted",
+  "write_id",
+  "updated_at",
+]);
 /** What acquire changes. */
 const OF_ACQUIRE = new Set([
-  "status", "status_shard", "fence", "lease_token", "lease_seq", "lease_owner", "lease_expires_at", "acquired_at",
-  "renewal_count", "updated_at", "attempt", "attempts_total", "delivery_count",
+  "status",
+  "status_shard",
+  "fence",
+  "lease_token",
+  "lease_seq",
+  "lease_owner",
+  "lease_expires_at",
+  "acquired_at",
+  "renewal_count",
+  "updated_at",
+  "attempt",
+  "attempts_total",
+  "delivery_count",
 ]);
 const ENDS: ReadonlySet<string> = new Set(["settled", "dead_lettered", "cancelled"]);
 
@@ -21,16 +40,28 @@ export function createRecordChecks(context: ModelContext, evidence: EvidenceBook
   function onWrite({ writer, before: oldItem, after: newItem }: AppliedWrite): void {
     const after = newItem as unknown as TaskRecord;
     const before = oldItem as unknown as TaskRecord | undefined;
-    log("write", writer, after.task_id, after.status, after.fence, after.lease_seq ?? 0, after.stage, after.open_effects);
+    log(
+      "write",
+      writer,
+      after.task_id,
+      after.status,
+      after.fence,
+      after.lease_seq ?? 0,
+      after.stage,
+      after.open_effects,
+    );
     const state = tasks.get(after.task_id);
-    if (before === undefined || state === undefined) return onCreate(writer, after);
+    if (before === undefined || state === undefined) {
+      onCreate(writer, after);
+      return;
+    }
     const at = `task ${after.task_id} fence ${after.fence}, write by ${writer}`;
     if (before.status === "settled") fail(3, `${at}: a settled record was changed`);
     if (after.fence === before.fence + 1) onAcquire(writer, state, before, after, at);
     else if (after.fence !== before.fence) fail(1, `${at}: the fence went from ${before.fence} to ${after.fence}`);
     else if (after.lease_token !== before.lease_token) fail(1, `${at}: the token changed within a fence`);
     else if (after.lease_seq !== before.lease_seq) onHolderWrite(writer, state, before, after, at);
-    else onOutsideWrite(writer, state, before, after, at);
+    else onOutsideWrite(state, before, after, at);
     if (before.settlement_receipt !== undefined && !same(before.settlement_receipt, after.settlement_receipt)) {
       fail(2, `${at}: the settlement receipt changed`);
     }
@@ -41,7 +72,8 @@ export function createRecordChecks(context: ModelContext, evidence: EvidenceBook
   function onCreate(writer: string, record: TaskRecord): void {
     const host = hosts.get(writer);
     const leased = record.status === "leased";
-    if (record.fence !== (leased ? 1 : 0)) context.fail(1, `task ${record.task_id}: created with fence ${record.fence}`);
+    if (record.fence !== (leased ? 1 : 0))
+      context.fail(1, `task ${record.task_id}: created with fence ${record.fence}`);
     tasks.set(record.task_id, {
       id: record.task_id,
       record,
@@ -69,12 +101,16 @@ export function createRecordChecks(context: ModelContext, evidence: EvidenceBook
     }
     const stray = changed(before, after).filter((field) => !OF_ACQUIRE.has(field));
     if (stray.length > 0) fail(1, `${at}: acquire changed ${stray.join(", ")}`);
-    if (context.inBounds) for (const run of state.runs) {
-      const { host, signal, running } = run;
-      if (running && host.alive && !signal.aborted && context.now() > host.excusedUntil) {
-        fail(7, `${at}: acquired while ${host.name} runs the handler of fence ${run.fence}, and its signal has not aborted`);
+    if (context.inBounds)
+      for (const run of state.runs) {
+        const { host, signal, running } = run;
+        if (running && host.alive && !signal.aborted && context.now() > host.excusedUntil) {
+          fail(
+            7,
+            `${at}: acquired while ${host.name} runs the handler of fence ${run.fence}, and its signal has not aborted`,
+          );
+        }
       }
-    }
     const host = hosts.get(writer);
     state.holder = host === undefined ? undefined : { host, at: context.now() };
     state.claims.clear();
@@ -82,13 +118,17 @@ export function createRecordChecks(context: ModelContext, evidence: EvidenceBook
 
   function onHolderWrite(writer: string, state: TaskState, before: TaskRecord, after: TaskRecord, at: string): void {
     if (before.status !== "leased") fail(1, `${at}: a holder wrote on a record that was ${before.status}`);
-    if (!((after.lease_seq ?? 0) > (before.lease_seq ?? 0))) fail(1, `${at}: write ${after.lease_seq} landed after write ${before.lease_seq}`);
-    if (state.holder !== undefined && state.holder.host.name !== writer) fail(1, `${at}: ${state.holder.host.name} holds the lease`);
+    if (!((after.lease_seq ?? 0) > (before.lease_seq ?? 0)))
+      fail(1, `${at}: write ${after.lease_seq} landed after write ${before.lease_seq}`);
+    if (state.holder !== undefined && state.holder.host.name !== writer)
+      fail(1, `${at}: ${state.holder.host.name} holds the lease`);
     checkEffects(context, evidence, state, before, after, at);
     if (after.status === "leased") checkExtension(state, before, after, at);
     else state.endedBy.set(writer, context.now());
     if (ENDS.has(after.status)) {
-      const open = Object.entries(after.effects).filter(([, effect]) => effect.state === "started" || effect.state === "committed");
+      const open = Object.entries(after.effects).filter(
+        ([, effect]) => effect.state === "started" || effect.state === "committed",
+      );
       if (open.length > 0) fail(9, `${at}: ${after.status} with ${open.map(([slot]) => slot).join(", ")} open`);
     }
   }
@@ -102,10 +142,11 @@ export function createRecordChecks(context: ModelContext, evidence: EvidenceBook
     const sentAt = Date.parse(after.updated_at) - offsetMs;
     const goodUntil = Math.max(holder.at + START_BUDGET_MS, ...state.claims.values());
     // A wall clock may have been set since the write was sent, by as much as the skew; budgets do not count a sleep.
-    if (sentAt > goodUntil + context.skewMs + holder.host.sleptMs) fail(8, `${at}: renewed ${Math.round(sentAt - goodUntil)} ms after the last claim was used up`);
+    if (sentAt > goodUntil + context.skewMs + holder.host.sleptMs)
+      fail(8, `${at}: renewed ${Math.round(sentAt - goodUntil)} ms after the last claim was used up`);
   }
 
-  function onOutsideWrite(writer: string, state: TaskState, before: TaskRecord, after: TaskRecord, at: string): void {
+  function onOutsideWrite(state: TaskState, before: TaskRecord, after: TaskRecord, at: string): void {
     const fields = changed(before, after);
     if (before.status === "leased") {
       const stray = fields.filter((field) => !OUTSIDE_LEASED.has(field));
@@ -117,19 +158,28 @@ export function createRecordChecks(context: ModelContext, evidence: EvidenceBook
     const allowed =
       before.status === after.status ||
       (after.status === "cancelled" && (waiting || before.status === "parked")) ||
-      (after.status === "queued" && (before.status === "parked" || before.status === "dead_lettered" || before.status === "cancelled"));
+      (after.status === "queued" &&
+        (before.status === "parked" || before.status === "dead_lettered" || before.status === "cancelled"));
     if (!allowed) fail(1, `${at}: ${step} without a lease`);
     const { resolution } = after;
-    if (before.status === "parked" && after.status === "queued" && resolution !== undefined && !same(resolution, before.resolution)) {
+    if (
+      before.status === "parked" &&
+      after.status === "queued" &&
+      resolution !== undefined &&
+      !same(resolution, before.resolution)
+    ) {
       const slot = resolution.effect ?? "";
       if (resolution.decision === "commit-again") state.permissions.set(slot, (state.permissions.get(slot) ?? 0) + 1);
       if (resolution.decision === "committed") state.vouched.add(`${slot} ${resolution.by}`);
-    } else if (!same(before.effects, after.effects)) fail(1, `${at}: effects changed without a lease and without a decision`);
+    } else if (!same(before.effects, after.effects))
+      fail(1, `${at}: effects changed without a lease and without a decision`);
     for (const [slot, effect] of Object.entries(before.effects)) {
-      if (effect.receipt !== undefined && !same(effect.receipt, after.effects[slot]?.receipt)) fail(2, `${at}: the receipt of ${slot} changed`);
+      if (effect.receipt !== undefined && !same(effect.receipt, after.effects[slot]?.receipt))
+        fail(2, `${at}: the receipt of ${slot} changed`);
     }
     // A parked task that a person cancels is that person's word on what is open.
-    if (after.status === "cancelled" && waiting && after.open_effects > 0) fail(9, `${at}: cancelled with an effect that nobody read back`);
+    if (after.status === "cancelled" && waiting && after.open_effects > 0)
+      fail(9, `${at}: cancelled with an effect that nobody read back`);
   }
 
   return { onWrite };
@@ -140,6 +190,7 @@ const START_BUDGET_MS = BUDGETS_MS.preflight + 50;
 
 function changed(before: TaskRecord, after: TaskRecord): string[] {
   const [left, right] = [before as Record<string, unknown>, after as Record<string, unknown>];
-  return [...new Set([...Object.keys(left), ...Object.keys(right)])].filter((field) => !same(left[field], right[field]));
+  return [...new Set([...Object.keys(left), ...Object.keys(right)])].filter(
+    (field) => !same(left[field], right[field]),
+  );
 }
-
