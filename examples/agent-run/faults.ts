@@ -78,7 +78,7 @@ export const HELD: Readonly<Partial<Record<FaultKind, HeldRequest["on"]>>> = {
 };
 
 /** Calls after that of `paused_worker` that no other held fault hits: what the worker can work on when it is back. */
-export const AFTER_PAUSE = 8;
+export const AFTER_PAUSE = 10;
 
 export interface PlanOptions {
   readonly calls: readonly ToolCall[];

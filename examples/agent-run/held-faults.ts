@@ -51,8 +51,11 @@ interface Pause {
 }
 
 const LOOK_EVERY_MS = 50;
-/** Calls that are handed out while a worker is stopped; the others wait, so that it finds work when it is back. */
-const DURING_PAUSE = 3;
+/**
+ * Calls that are handed out while a worker is stopped; the others wait, so that it finds work when it is back. Enough that each worker's
+ * open poll gets one, also that of the stopped worker: what it cannot take is another fault that must do no harm.
+ */
+const DURING_PAUSE = 5;
 /** Of a write that must not count, ms. */
 const LATE_LEASE_MS = 60_000;
 
@@ -161,8 +164,12 @@ export function createHeldFaults(options: HeldFaultOptions): HeldFaults {
       for (const state of states) {
         const after = index - calls.indexOf(state.fault.call);
         if (after <= 0) continue;
-        const waits = isHeld || (state.fault.kind === "paused_worker" && after > DURING_PAUSE && state.at !== "back");
-        if (waits) await until(() => state.at === "over" || (state.at !== "under way" && haveEnded(before)));
+        // One at a time; a fault that does not come holds nothing back when all else is done.
+        if (isHeld) await until(() => state.at === "over" || (state.at !== "under way" && haveEnded(before)));
+        else if (state.fault.kind === "paused_worker" && after > DURING_PAUSE)
+          await until(
+            () => state.at === "back" || state.at === "over" || (state.at === "to come" && haveEnded(before)),
+          );
       }
     },
     problems(tasks) {
