@@ -11,15 +11,20 @@ import { deliveries } from "./deliveries.cases.ts";
 import { due } from "./due.cases.ts";
 import { duplicates } from "./duplicates.cases.ts";
 import { effects } from "./effects.cases.ts";
+import { handling } from "./handle.cases.ts";
 import { handlerEndTable } from "./handler-end-table.cases.ts";
 import { handlerEnds } from "./handler-ends.cases.ts";
 import type { LifecycleHarness } from "./harness.ts";
+import { load } from "./load.cases.ts";
 import { noRecord } from "./no-record.cases.ts";
 import { openAborts } from "./open-aborts.cases.ts";
 import { openEnds } from "./open-ends.cases.ts";
+import { outages } from "./outages.cases.ts";
 import { recovery } from "./recovery.cases.ts";
 import { reopening } from "./reopen.cases.ts";
 import { running } from "./running.cases.ts";
+import { stopping } from "./stop.cases.ts";
+import { oddTimes } from "./time.cases.ts";
 
 /** Everything that has to hold for a task on a queue and a store, whichever they are. */
 export const lifecycleSuites: readonly Suite<LifecycleHarness>[] = [
@@ -43,4 +48,9 @@ export const lifecycleSuites: readonly Suite<LifecycleHarness>[] = [
   duplicates,
   recovery,
   backlog,
+  oddTimes,
+  stopping,
+  outages,
+  handling,
+  load,
 ];

@@ -86,7 +86,7 @@ export const backlog: Suite<LifecycleHarness> = {
     {
       name: "of 100,000 waiting tasks none is rung, and the one whose message was lost is rung once the queue has moved past it",
       needs: ["time", "faults"],
-      unless: unlessAble("lose", "a large backlog"),
+      unless: unlessAble("lose", "many tasks"),
       async run(harness) {
         const world = await harness.open();
         const handler = gate();

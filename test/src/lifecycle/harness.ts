@@ -26,7 +26,7 @@ export type Ability =
   | "stop the broker"
   | "count deliveries"
   | "delay an abandon"
-  | "a large backlog";
+  | "many tasks";
 
 /** What a broker may do to the messages of a task by itself. */
 export type BrokerAct =

@@ -36,7 +36,7 @@ function memoryLifecycleHarness(settings: Partial<QueueSettings>): LifecycleHarn
     minLeaseMs: 1_000,
     toleranceMs: 0,
     cannot: {
-      ...(Object.keys(settings).length > 0 && { "a large backlog": "it is played on the plain memory target" }),
+      ...(Object.keys(settings).length > 0 && { "many tasks": "it is played on the plain memory target" }),
       ...(settings.deadLetter === "store" && {
         "redrive by hand": "this queue has no dead-letter queue",
         "dead-letter by count": "this queue has no dead-letter queue",
