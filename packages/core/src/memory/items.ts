@@ -192,15 +192,7 @@ function frozenCopy(fields: Item, key: string): Item {
       (typeof value === "string" && value.isWellFormed())
     )
       continue;
-    const kept = storable(value, field);
-    freeze(kept);
-    copy[field] = kept;
+    copy[field] = storable(value, field);
   }
   return copy;
-}
-
-function freeze(value: ItemValue): void {
-  if (typeof value !== "object" || value === null) return;
-  for (const member of Object.values(value)) freeze(member);
-  Object.freeze(value);
 }

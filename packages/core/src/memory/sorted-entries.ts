@@ -1,5 +1,3 @@
-import { compareText } from "../util/compare-text.ts";
-
 /** A place in an index: the sort value, then the key. */
 export interface SortedEntry {
   readonly sort: string;
@@ -59,7 +57,7 @@ export function createSortedEntries(): SortedEntries {
       if (chunk.length === 0) chunks.splice(place, 1);
     },
     *walk({ after, upTo, descending = false }) {
-      const fits = (entry: SortedEntry): boolean => upTo === undefined || compareText(entry.sort, upTo) <= 0;
+      const fits = (entry: SortedEntry): boolean => upTo === undefined || entry.sort <= upTo;
       if (!descending) {
         let place = after === undefined ? 0 : chunkAt(after);
         for (let first = true; place < chunks.length; place++, first = false) {
@@ -87,8 +85,11 @@ export function createSortedEntries(): SortedEntries {
   };
 }
 
+/** By code units, which is the order of bytes too: sort values are times, keys are ASCII. */
 function compareEntries(left: SortedEntry, right: SortedEntry): number {
-  return compareText(left.sort, right.sort) || compareText(left.key, right.key);
+  if (left.sort !== right.sort) return left.sort < right.sort ? -1 : 1;
+  if (left.key !== right.key) return left.key < right.key ? -1 : 1;
+  return 0;
 }
 
 function firstNotBelow(chunk: readonly SortedEntry[], entry: SortedEntry): number {

@@ -13,9 +13,9 @@ import type { AcquireOutcome, AcquireRequest } from "./task-store.ts";
  * A lapsed lease needs no mark that its expiry was counted: this write ends its fence, and no later write can count that one.
  */
 export async function acquire(items: ItemStore, request: AcquireRequest): Promise<AcquireOutcome> {
-  const update = updateOf(request);
-  const key = taskKey(request.taskId);
-  const outcome = await items.update(key, update, conditionOf(request));
+  const at = storedTime(request.at, "at");
+  const update = updateOf(request, at);
+  const outcome = await items.update(taskKey(request.taskId), update, conditionOf(request, at));
   const { old } = outcome;
   if (old === undefined) {
     if (!outcome.applied) return { outcome: "missing" };
@@ -25,7 +25,7 @@ export async function acquire(items: ItemStore, request: AcquireRequest): Promis
     );
   }
   if (outcome.applied) {
-    const previous = await parseOrGiveBack(items, request, old);
+    const previous = await parseOrGiveBack(items, request, update, old);
     const expired = previous.status === "leased" && previous.expiry_counted !== previous.fence;
     return {
       outcome: "acquired",
@@ -40,8 +40,7 @@ export async function acquire(items: ItemStore, request: AcquireRequest): Promis
   return { outcome: "refused", record };
 }
 
-function conditionOf(request: AcquireRequest): Condition {
-  const at = storedTime(request.at, "at");
+function conditionOf(request: AcquireRequest, at: string): Condition {
   requireLength(request.maxClockSkewMs, "maxClockSkewMs");
   // A skew longer than the time since 1970 lets nobody take over.
   const lapsedBefore = storedTime(Math.max(request.at - request.maxClockSkewMs, 0), "at");
@@ -90,10 +89,9 @@ function conditionOf(request: AcquireRequest): Condition {
   };
 }
 
-function updateOf(request: AcquireRequest): ItemUpdate {
+function updateOf(request: AcquireRequest, at: string): ItemUpdate {
   requireText(request.token, "token");
   requireText(request.owner, "owner");
-  const at = storedTime(request.at, "at");
   return {
     set: {
       status: "leased",
@@ -114,11 +112,15 @@ function updateOf(request: AcquireRequest): ItemUpdate {
  * A record of a later version may hold what this one cannot read. The lease that was just made is of no use then, and the
  * attempt it spent would be missing to a worker that can: everything but the fence is put back.
  */
-async function parseOrGiveBack(items: ItemStore, request: AcquireRequest, old: Item): Promise<TaskRecord> {
+async function parseOrGiveBack(
+  items: ItemStore,
+  request: AcquireRequest,
+  { set = {}, increment = {} }: ItemUpdate,
+  old: Item,
+): Promise<TaskRecord> {
   try {
     return parseRecord(old, request.taskId);
   } catch (error) {
-    const { set = {}, increment = {} } = updateOf(request);
     const before: Record<string, ItemValue> = {};
     const remove: string[] = [];
     for (const field of Object.keys({ ...set, ...increment })) {

@@ -11,7 +11,7 @@ const MAX_REASON_BYTES = 1_024;
  * A task that nobody works on ends at once. A leased one is asked to, and so is a waiting one with an open effect: a worker
  * must read that back first. It may start now, whatever its `not_before`, and the recovery loop knows of it.
  */
-export function cancel(
+export async function cancel(
   items: ItemStore,
   request: OutsideRequest & { readonly reason: string },
 ): Promise<OutsideOutcome> {

@@ -73,7 +73,7 @@ async function placeResult(
   return { ref };
 }
 
-export function release(items: ItemStore, write: HolderWrite & ReleaseFields): Promise<HolderOutcome> {
+export async function release(items: ItemStore, write: HolderWrite & ReleaseFields): Promise<HolderOutcome> {
   requireText(write.queue, "queue");
   const notBefore = storedTime(write.notBefore, "notBefore");
   return writePlainly(items, write, {
@@ -90,7 +90,7 @@ export function release(items: ItemStore, write: HolderWrite & ReleaseFields): P
   });
 }
 
-export function deadLetter(items: ItemStore, write: HolderWrite & EndFields): Promise<HolderOutcome> {
+export async function deadLetter(items: ItemStore, write: HolderWrite & EndFields): Promise<HolderOutcome> {
   const change = {
     set: {
       status: "dead_lettered",
@@ -103,7 +103,7 @@ export function deadLetter(items: ItemStore, write: HolderWrite & EndFields): Pr
   return endWithPayload(items, write, expiry(write.at, 2 * write.retentionMs), change);
 }
 
-export function park(
+export async function park(
   items: ItemStore,
   write: HolderWrite & Pick<EndFields, "endReason" | "lastError">,
 ): Promise<HolderOutcome> {
@@ -114,7 +114,7 @@ export function park(
   return endWithPayload(items, write, undefined, change);
 }
 
-export function endCancelled(items: ItemStore, write: HolderWrite & EndFields): Promise<HolderOutcome> {
+export async function endCancelled(items: ItemStore, write: HolderWrite & EndFields): Promise<HolderOutcome> {
   return writePlainly(items, write, {
     set: { status: "cancelled", ...endReason(write), expire_at: expiry(write.at, write.retentionMs) },
     remove: [...OF_WORK, "status_shard"],

@@ -1,4 +1,4 @@
-import type { Status } from "../record/record.ts";
+import { STATUSES, type Status } from "../record/record.ts";
 import { byteLength, sha256Hex } from "../util/json.ts";
 import { CHECK_SHARDS, STATUS_SHARDS } from "./task-store.ts";
 
@@ -59,14 +59,19 @@ export function checkShardOf(queue: string, kind: "waiting" | "leased", taskId: 
   return checkPartition(queue, kind, hash(taskId) % CHECK_SHARDS);
 }
 
-/** Partition of the status index. */
-export function statusPartition(status: Status, shard: number): string {
-  return `${status}#${shard}`;
+/** The partitions of the status index; made once, as each change of a status names one. */
+const STATUS_PARTITIONS = Object.fromEntries(
+  STATUSES.map((status) => [status, Array.from({ length: STATUS_SHARDS }, (_, shard) => `${status}#${shard}`)]),
+) as unknown as Readonly<Record<Status, readonly string[]>>;
+
+/** The partitions of the status index for one status, by shard. */
+export function statusPartitions(status: Status): readonly string[] {
+  return STATUS_PARTITIONS[status];
 }
 
 /** The partition of the status index that a task belongs to. */
 export function statusShardOf(status: Status, taskId: string): string {
-  return statusPartition(status, hash(taskId) % STATUS_SHARDS);
+  return STATUS_PARTITIONS[status][hash(taskId) % STATUS_SHARDS] as string;
 }
 
 /** FNV-1a over code units: spreads task ids over shards. */

@@ -3,7 +3,7 @@ import { compareText } from "../util/compare-text.ts";
 import { parseJson } from "../util/json.ts";
 import { refuse, requireCount, requireText } from "./arguments.ts";
 import type { IndexPage, ItemStore } from "./items.ts";
-import { statusPartition, taskIdOf } from "./keys.ts";
+import { statusPartitions, taskIdOf } from "./keys.ts";
 import { parseRecord } from "./parse.ts";
 import { type Page, type PageRequest, STATUS_SHARDS } from "./task-store.ts";
 
@@ -43,10 +43,10 @@ export async function listByStatus(
   page: PageRequest = {},
 ): Promise<Page<TaskRecord>> {
   const limit = limitOf(page);
-  const places =
-    page.cursor === undefined ? Array.from({ length: STATUS_SHARDS }, (): Place => ({})) : placesOf(page.cursor);
+  const partitions = statusPartitions(status);
+  const places = page.cursor === undefined ? partitions.map((): Place => ({})) : placesOf(page.cursor);
   const shards = await Promise.all(
-    places.map((place, shard) => readShard(items, statusPartition(status, shard), place, limit)),
+    partitions.map((partition, shard) => readShard(items, partition, places[shard] ?? null, limit)),
   );
   const merged = shards
     .flatMap((shard, index) => shard.entries.map((entry) => ({ entry, index })))

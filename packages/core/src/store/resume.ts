@@ -15,7 +15,7 @@ const MAX_EXTERNAL_ID_BYTES = 512;
 const MAX_NOTE_BYTES = 1_024;
 
 /** A person has looked at a parked task and says how to go on. The attempts begin anew: else a task that has used them up would park again. */
-export function resume(items: ItemStore, request: ResumeRequest): Promise<OutsideOutcome> {
+export async function resume(items: ItemStore, request: ResumeRequest): Promise<OutsideOutcome> {
   if (!DECISIONS.has(request.decision))
     throw refuse("decision", JSON.stringify(request.decision), [...DECISIONS].join(", "));
   requireText(request.by, "by");
@@ -33,7 +33,7 @@ export function resume(items: ItemStore, request: ResumeRequest): Promise<Outsid
 }
 
 /** Starts an ended or parked task again. Effects and receipts stay; a permission to commit again that was not used is withdrawn. */
-export function reopen(items: ItemStore, request: Parameters<TaskStore["reopen"]>[0]): Promise<OutsideOutcome> {
+export async function reopen(items: ItemStore, request: Parameters<TaskStore["reopen"]>[0]): Promise<OutsideOutcome> {
   return writeFromOutside(items, request, (record) => {
     const left = record.status === "dead_lettered" || record.status === "parked" || record.status === "cancelled";
     if (!left || (request.fence !== undefined && request.fence !== record.fence)) return "refused";

@@ -12,7 +12,7 @@ interface Place {
 }
 
 /**
- * A copy of a value that every database keeps as it is: members that are `undefined` are left out, lone surrogates become U+FFFD.
+ * A frozen copy of a value that every database keeps as it is: members that are `undefined` are left out, lone surrogates become U+FFFD.
  * Throws `InvalidArgument` naming the path of anything that is no JSON value: NaN, infinities, `undefined` in a list, class instances.
  */
 export function storable(value: unknown, name: string): ItemValue {
@@ -37,7 +37,7 @@ function copy(value: unknown, name: string | number, within: Place | undefined):
   const place: Place = { name, within, depth: within === undefined ? 0 : within.depth + 1 };
   if (place.depth > MAX_DEPTH)
     throw refuse(pathOf(name, within), `more than ${MAX_DEPTH} levels`, "a value with fewer");
-  if (Array.isArray(value)) return value.map((member, index) => copy(member, index, place));
+  if (Array.isArray(value)) return Object.freeze(value.map((member, index) => copy(member, index, place)));
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null)
     throw refuse(pathOf(name, within), "an instance of a class", "a plain object");
@@ -46,7 +46,7 @@ function copy(value: unknown, name: string | number, within: Place | undefined):
     const inner = (value as Record<string, unknown>)[member];
     if (inner !== undefined) members[member] = copy(inner, member, place);
   }
-  return members;
+  return Object.freeze(members);
 }
 
 function pathOf(name: string | number, within: Place | undefined): string {
