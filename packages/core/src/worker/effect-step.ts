@@ -103,6 +103,7 @@ async function beginAndCommit(step: EffectStep): Promise<Receipt> {
   const { attempt, effect, slot, key } = step;
   const { lease, runtime } = attempt;
   if (lease.signal.aborted) throw lease.signal.reason;
+  const before = lease.record.effects[slot];
   if (!(await begin(attempt, effect, slot, key))) {
     runtime.telemetry.effect(attempt.label, effect.name, "refused");
     throw new ParkError(`effect ${slot} was begun before and nothing guards it against being made twice`);
@@ -110,8 +111,8 @@ async function beginAndCommit(step: EffectStep): Promise<Receipt> {
   // The answer of begin may have taken longer than the lease it brought.
   lease.assertLive();
   if (lease.signal.aborted) {
-    // It may have brought a cancel: nothing was sent, and nothing will be.
-    await recordFailed(attempt, slot);
+    // It may have brought a cancel: nothing was sent now. What an earlier attempt has sent stays open, to be read back.
+    if (before === undefined || before.state === "failed") await recordFailed(attempt, slot);
     throw lease.signal.reason;
   }
   let answer: unknown;
