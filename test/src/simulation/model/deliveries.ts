@@ -33,7 +33,9 @@ export function watchedQueue(context: ModelContext, host: Host, driver: QueueDri
     });
   }
 
-  const isPast = (one: Held): boolean => clock.monotonic() > one.deadlineMonotonic || clock.now() > one.deadlineWall;
+  // Of a token that was handed out twice nobody can say which hand-over an answer is about.
+  const isPast = (one: Held): boolean =>
+    one.handOuts === 1 && (clock.monotonic() > one.deadlineMonotonic || clock.now() > one.deadlineWall);
 
   function checkSettle(item: SettleItem): Held | undefined {
     const { token } = item.delivery;
