@@ -3,7 +3,8 @@
  *
  *   pnpm demo [--tasks FILE] [--provider NAME] [--seed NUMBER] [--plain]
  *
- * `--plain` prints a line per change instead of a live table. `--seed` chooses which tasks the faults hit. Exits with 1 when
+ * `--provider` is `memory`, where workers are parts of this process, or `sqs`, where they are processes of their own beside an SQS and a DynamoDB
+ * server. `--plain` prints a line per change instead of a live table. `--seed` chooses which tasks the faults hit. Exits with 1 when
  * a promise was broken or a planned fault did not come to pass, with 2 when it was called wrongly.
  */
 import { setTimeout as pause } from "node:timers/promises";

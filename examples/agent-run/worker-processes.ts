@@ -19,11 +19,14 @@ export interface WorkerProcesses {
   pause(name: string): void;
   /** SIGCONT. */
   continue(name: string): void;
-  /** SIGTERM: those that live stop in order. */
+  /** SIGTERM: those that live stop in order. Rejects when one does not, and had to be killed. */
   stop(): Promise<void>;
 }
 
 type CountListener = (worker: string, kind: CountKind, what: string) => void;
+
+/** A worker takes 5 s to stop at most, ms. */
+const STOP_PATIENCE_MS = 30_000;
 
 /** What was compiled for one worker is there for the next: it starts in a third of the time. */
 const COMPILE_CACHE = { NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache") };
@@ -107,16 +110,23 @@ export async function startWorkers(environment: Readonly<Record<string, string>>
     async stop() {
       stopping = true;
       for (const timer of replacements) clearTimeout(timer);
+      const late: string[] = [];
       await Promise.all(
-        [...running.values()].map(async (child) => {
+        [...running].map(async ([name, child]) => {
           const exited = once(child, "exit");
           // A stopped process ends only when it goes on.
           child.kill("SIGCONT");
           child.kill("SIGTERM");
+          const enough = setTimeout(() => {
+            late.push(name);
+            child.kill("SIGKILL");
+          }, STOP_PATIENCE_MS);
           await exited;
+          clearTimeout(enough);
         }),
       );
       process.off("exit", killAll);
+      if (late.length > 0) throw new Error(`not stopped within ${STOP_PATIENCE_MS} ms, and killed: ${late.join(", ")}`);
     },
   };
 }
