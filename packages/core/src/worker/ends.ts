@@ -219,13 +219,13 @@ export async function releaseUnread(attempt: Attempt, unsure: OpenOutcome): Prom
   return release(attempt, { delayMs: retryDelayMs(attempt), error: unsure.error, errorClass: "unread", unread: true });
 }
 
-/** Back-off with full jitter: between nothing and min(cap, base x 2^(attempt - 1)). */
-export function retryDelayMs(attempt: Attempt): number {
-  const { task, lease, runtime } = attempt;
-  const ceiling = Math.min(
-    task.backoffCapMs,
-    task.backoffBaseMs * 2 ** Math.min(Math.max(lease.record.attempt - 1, 0), 40),
-  );
+/**
+ * Back-off with full jitter: between nothing and min(cap, base x 2^(tries - 1)). `tries`: attempts that count, or, for a wait
+ * that gives its attempt back, all of them: else it would never grow.
+ */
+export function retryDelayMs(attempt: Attempt, tries = attempt.lease.record.attempt): number {
+  const { task, runtime } = attempt;
+  const ceiling = Math.min(task.backoffCapMs, task.backoffBaseMs * 2 ** Math.min(Math.max(tries - 1, 0), 40));
   return Math.round(ceiling * runtime.entropy.random());
 }
 

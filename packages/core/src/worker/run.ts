@@ -207,7 +207,12 @@ async function concludeReturned(attempt: Attempt, effects: Effects, value: unkno
 async function concludeThrown(attempt: Attempt, effects: Effects, error: unknown, open: boolean): Promise<Ending> {
   const { task, lease } = attempt;
   if (effects.waitedForKey)
-    return release(attempt, { delayMs: retryDelayMs(attempt), error, errorClass: "key_held", giveBack: true });
+    return release(attempt, {
+      delayMs: retryDelayMs(attempt, lease.record.attempts_total),
+      error,
+      errorClass: "key_held",
+      giveBack: true,
+    });
   const verdict = verdictOf(error);
   if (verdict === "park") return park(attempt, "parked", error);
   if (verdict === "permanent")
