@@ -19,10 +19,12 @@ import { load } from "./load.cases.ts";
 import { noRecord } from "./no-record.cases.ts";
 import { openAborts } from "./open-aborts.cases.ts";
 import { openEnds } from "./open-ends.cases.ts";
+import { orderingKeys } from "./ordering.cases.ts";
 import { outages } from "./outages.cases.ts";
 import { recovery } from "./recovery.cases.ts";
 import { reopening } from "./reopen.cases.ts";
 import { running } from "./running.cases.ts";
+import { sharedKeys } from "./shared-keys.cases.ts";
 import { stopping } from "./stop.cases.ts";
 import { oddTimes } from "./time.cases.ts";
 
@@ -40,6 +42,7 @@ export const lifecycleSuites: readonly Suite<LifecycleHarness>[] = [
   claims,
   budgets,
   effects,
+  sharedKeys,
   decisions,
   reopening,
   deliveries,
@@ -51,6 +54,7 @@ export const lifecycleSuites: readonly Suite<LifecycleHarness>[] = [
   oddTimes,
   stopping,
   outages,
+  orderingKeys,
   handling,
   load,
 ];

@@ -25,6 +25,8 @@ export type Ability =
   | "total lease"
   | "stop the broker"
   | "count deliveries"
+  /** It answers an extend or a settle of a lease that is gone as such. */
+  | "tell a lost lease"
   | "delay an abandon"
   | "many tasks";
 

@@ -41,6 +41,9 @@ function memoryLifecycleHarness(settings: Partial<QueueSettings>): LifecycleHarn
         "redrive by hand": "this queue has no dead-letter queue",
         "dead-letter by count": "this queue has no dead-letter queue",
       }),
+      ...((settings.staleExtend ?? "lost") !== "lost" && {
+        "tell a lost lease": "this broker answers as if the lease were held",
+      }),
       ...(settings.countsDeliveries === false && { "count deliveries": "this broker does not count deliveries" }),
       ...(settings.maxAbandonDelayMs === 0 && { "delay an abandon": "this broker gives back at once" }),
     },
