@@ -17,7 +17,7 @@ export function remoteSide(endpoint: string): SqsSide {
   };
   return {
     has: new Set(["shortLease"]),
-    minLeaseMs: 4_000,
+    minLeaseMs: 10_000,
     toleranceMs: 2_000,
     cannot: { expire: REMOTE_CANNOT, duplicate: REMOTE_CANNOT, "redrive by hand": REMOTE_CANNOT, count: REMOTE_LAG },
     time: {},
