@@ -38,7 +38,8 @@ interface Waiting {
   tries: number;
 }
 
-export function createSettler(runtime: Runtime): Settler {
+/** `onSettled`: one settle fewer is pending. */
+export function createSettler(runtime: Runtime, onSettled: () => void = () => undefined): Settler {
   const { clock, driver, entropy, telemetry, logger } = runtime;
   const { maxBatch, maxAbandonDelayMs } = driver.capabilities;
   let waiting: Waiting[] = [];
@@ -107,8 +108,7 @@ export function createSettler(runtime: Runtime): Settler {
           error: outcome.error.message,
         });
       }
-      pending -= 1;
-      entry.resolve();
+      resolve(entry);
     });
     if (again.length === 0) return;
     await sleep(clock, backoffMs(again[0]?.tries ?? 1, 100, 2_000, entropy));
@@ -121,9 +121,14 @@ export function createSettler(runtime: Runtime): Settler {
    */
   const inTime = (entry: Waiting): boolean => {
     if (entry.item.verb !== "abandon" || !entry.held.pastDeadline()) return true;
+    resolve(entry);
+    return false;
+  };
+
+  const resolve = (entry: Waiting): void => {
     pending -= 1;
     entry.resolve();
-    return false;
+    onSettled();
   };
 
   const mayTryAgain = (entry: Waiting, outcome: Outcome | undefined): boolean =>
