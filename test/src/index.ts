@@ -1,4 +1,18 @@
 /** The conformance suite: what an adapter's author needs to run it on a target of their own. */
+export { lifecycleSuites } from "./lifecycle/all.ts";
+export type {
+  Ability as WorldAbility,
+  BrokerAct as MessageAct,
+  BrokerControls,
+  LifecycleHarness,
+  MessageCounts,
+  TimeControls,
+  Timing,
+  World,
+  WorldWishes,
+} from "./lifecycle/harness.ts";
+export type { BaseClock } from "./lifecycle/process.ts";
+export { type BrokerPort, createWorld, type OpenedWorld, type WorldParts } from "./lifecycle/world.ts";
 export { queueSuites } from "./queue/all.ts";
 export type {
   Ability,

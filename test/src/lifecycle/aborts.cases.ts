@@ -3,7 +3,17 @@ import { isLeaseholdError, ParkError, PermanentError, RetryableError } from "@le
 import { parseTime } from "@leasehold/core/driver";
 import type { Case, Suite } from "../suite/case.ts";
 import type { LifecycleHarness, PlayedClient, World } from "./harness.ts";
-import { aborted, enqueue, expectFacts, expectQueueEmpty, type Facts, ONE_ATTEMPT, raise, taskOf } from "./support.ts";
+import {
+  aborted,
+  counted,
+  enqueue,
+  expectFacts,
+  expectQueueEmpty,
+  type Facts,
+  ONE_ATTEMPT,
+  raise,
+  taskOf,
+} from "./support.ts";
 
 interface Reason {
   readonly reason: "cancelled" | "deadline" | "no_progress" | "shutdown";
@@ -114,6 +124,23 @@ export const aborts: Suite<LifecycleHarness> = {
         world.worker("a", { tasks: [task] });
         await expectQueueEmpty(world);
         assert.deepEqual(await world.record(taskId), record);
+      },
+    },
+    {
+      name: "cancel of a released task ends it at once, and its message is completed unrun",
+      needs: ["faults"],
+      async run(harness) {
+        const world = await harness.open();
+        const { task, runs } = counted(world, raise(new RetryableError("later")));
+        const client = world.client();
+        const taskId = await enqueue(world, client, task);
+        const worker = world.worker("a", { tasks: [task], faults: ONE_ATTEMPT });
+        await world.reaches(taskId, "released");
+        assert.equal((await world.until(client.client.cancel(taskId))).outcome, "cancelled");
+        worker.heal();
+        await expectQueueEmpty(world);
+        expectFacts(await world.record(taskId), { status: "cancelled", attempt: 1, fence: 1 });
+        assert.equal(runs(), 1);
       },
     },
     {

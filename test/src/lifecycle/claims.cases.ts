@@ -100,7 +100,7 @@ export const claims: Suite<LifecycleHarness> = {
         const reasons: string[] = [];
         let abortedAt = 0;
         const startedAt = world.now();
-        const { taskId } = await play(
+        const { taskId, worker } = await play(
           world,
           async (context, nap) => {
             void aborted(context.signal).then((reason) => {
@@ -124,6 +124,8 @@ export const claims: Suite<LifecycleHarness> = {
         );
         expectFacts(record, { stage: "preflight", attempt: 1 });
         assert.ok(record.claim_count >= 11, `${record.claim_count} claims are recorded`);
+        const told = worker.log.filter((line) => line.includes("still running")).length;
+        assert.equal(told, "reason" in claim && claim.reason === "still running" ? 1 : 0, "told once for each type");
       },
     })),
     {

@@ -23,6 +23,7 @@ export type Ability =
   | BrokerAct
   | "ordering"
   | "total lease"
+  | "short retention"
   | "stop the broker"
   | "count deliveries"
   /** It answers an extend or a settle of a lease that is gone as such. */
@@ -48,6 +49,8 @@ export interface WorldWishes {
   readonly totalLeaseMs?: number;
   /** The longest delay that the broker holds a message for, sent or abandoned, ms. */
   readonly maxDelayMs?: number;
+  /** Age at which a message that nobody holds vanishes, ms. */
+  readonly keepMs?: number;
 }
 
 /** How long things take in this world: realistic where time is free, short where it is real. */

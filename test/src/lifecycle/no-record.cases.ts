@@ -1,10 +1,35 @@
 import assert from "node:assert/strict";
-import { deriveTaskId, foreignTaskId, formatTime, ownSource } from "@leasehold/core/driver";
+import { deriveTaskId, EVENT_CONTENT_TYPE, foreignTaskId, formatTime, ownSource } from "@leasehold/core/driver";
 import type { Suite } from "../suite/case.ts";
 import type { LifecycleHarness } from "./harness.ts";
-import { counted, deadLetterCodes, expectFacts, expectQueueEmpty, sendEvent } from "./support.ts";
+import { counted, deadLetterCodes, enqueue, expectFacts, expectQueueEmpty, sendEvent } from "./support.ts";
 
 const DAY_MS = 86_400_000;
+
+interface Unreadable {
+  readonly what: string;
+  readonly code: string;
+  readonly message: (type: string) => { readonly body: string; readonly contentType?: string };
+}
+
+const event = (type: string, more: object): { readonly body: string } => ({
+  body: JSON.stringify({ specversion: "1.0", id: "odd", source: "shop", type, ...more }),
+});
+const UNREADABLE: readonly Unreadable[] = [
+  { what: "a body that is no JSON", code: "malformed_event", message: () => ({ body: "no event" }) },
+  { what: "JSON that is no event", code: "malformed_event", message: () => ({ body: '{"hello":"world"}' }) },
+  { what: "data in base64", code: "unsupported_content", message: (type) => event(type, { data_base64: "eA==" }) },
+  {
+    what: "data that is no JSON",
+    code: "unsupported_content",
+    message: (type) => event(type, { datacontenttype: "text/xml", data: "<a/>" }),
+  },
+  {
+    what: "a foreign event above 380 KB",
+    code: "payload_too_large",
+    message: (type) => event(type, { data: { n: 1, text: "x".repeat(400_000) } }),
+  },
+];
 
 /** The table of what is done with a delivery: messages that are there without a record. */
 export const noRecord: Suite<LifecycleHarness> = {
@@ -90,5 +115,20 @@ export const noRecord: Suite<LifecycleHarness> = {
         assert.equal(runs(), 1);
       },
     },
+    ...UNREADABLE.map(({ what, code, message }) => ({
+      name: `${what}: dead-lettered as ${code}, and the loop goes on`,
+      async run(harness: LifecycleHarness) {
+        const world = await harness.open();
+        const { task, runs } = counted(world);
+        const { body, contentType = EVENT_CONTENT_TYPE } = message(task.type);
+        const [outcome] = await world.until(world.queue.send([{ id: "odd", body, contentType }]));
+        assert.equal(outcome?.status, "confirmed");
+        world.worker("a", { tasks: [task] });
+        await world.reaches(await enqueue(world, world.client(), task), "settled");
+        await expectQueueEmpty(world);
+        assert.deepEqual(await deadLetterCodes(world), [code]);
+        assert.equal(runs(), 1);
+      },
+    })),
   ],
 };

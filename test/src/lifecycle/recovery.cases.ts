@@ -90,6 +90,21 @@ export const recovery: Suite<LifecycleHarness> = {
       },
     })),
     {
+      name: "the broker let the message expire: the task is rung",
+      needs: ["time"],
+      unless: unlessAble("short retention"),
+      async run(harness) {
+        const keepMs = 60_000;
+        const world = await harness.open({ keepMs });
+        const { task } = counted(world);
+        const taskId = await enqueue(world, world.client(), task);
+        await world.wait(keepMs + 1);
+        const worker = world.worker("a", { tasks: [task] });
+        expectFacts(await world.reaches(taskId, "settled"), { attempt: 1, attempts_total: 1 });
+        assert.equal(rings(worker), 1);
+      },
+    },
+    {
       name: "the message of a released task is gone: it starts in time",
       needs: ["time", "faults"],
       unless: unlessAble("lose"),

@@ -48,11 +48,12 @@ function memoryLifecycleHarness(settings: Partial<QueueSettings>): LifecycleHarn
       ...(settings.maxAbandonDelayMs === 0 && { "delay an abandon": "this broker gives back at once" }),
     },
     wait: timeline.advance,
-    async open({ totalLeaseMs, maxDelayMs } = {}) {
+    async open({ totalLeaseMs, maxDelayMs, keepMs } = {}) {
       const name = `queue-${worlds.length + 1}`;
       broker.createQueue(name, {
         ...settings,
         ...(totalLeaseMs !== undefined && { totalLeaseMs }),
+        ...(keepMs !== undefined && { retentionMs: keepMs }),
         ...(maxDelayMs !== undefined && { maxSendDelayMs: maxDelayMs, maxAbandonDelayMs: maxDelayMs }),
       });
       const items = createMemoryItems();
