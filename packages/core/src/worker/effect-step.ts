@@ -2,6 +2,7 @@ import { parseTime, sleep } from "../clock.ts";
 import { NotCommittedError, ParkError, RetryableError, verdictOf } from "../errors.ts";
 import type { EffectState, Receipt } from "../record/record.ts";
 import type { AnyEffect } from "../task/define.ts";
+import { errorText } from "../util/error-text.ts";
 import type { Attempt } from "./attempt.ts";
 import { begin, guardOf, recordCommitted, recordFailed, recordReceipt } from "./effect-writes.ts";
 import { judge, type Readback, readBack } from "./readback.ts";
@@ -34,11 +35,27 @@ export interface EffectStep {
 export async function performEffect(step: EffectStep): Promise<Receipt> {
   const before = step.attempt.lease.record.effects[step.slot];
   if (before?.state === "verified" && before.receipt !== undefined) return before.receipt;
-  if (before !== undefined && before.state !== "failed") {
-    const receipt = await resolveOpen(step, before);
-    if (receipt !== undefined) return receipt;
-  }
-  return beginAndCommit(step);
+  const receipt =
+    before === undefined
+      ? undefined
+      : before.state === "failed"
+        ? await resolveFailed(step, before)
+        : await resolveOpen(step, before);
+  return receipt ?? beginAndCommit(step);
+}
+
+/**
+ * An effect that an earlier attempt took for not there. It was read back, or nothing was sent; but what was sent once may
+ * have landed since, so it is looked for again where that is possible.
+ */
+async function resolveFailed(step: EffectStep, before: EffectState): Promise<Receipt | undefined> {
+  const { attempt, effect, slot } = step;
+  if (before.fence === attempt.lease.fence || effect.find === null) return undefined;
+  const readback = await readOnce(step, before);
+  if (readback.found === "verified") return recordReceipt(attempt, slot, before, receiptOf(step, before, readback.verified));
+  if (readback.found === "unsure") throw new RetryableError(`effect ${slot} could not be read back`, { cause: readback.error });
+  if (windowPassed(effect, before, attempt.runtime.clock.now())) throw windowError(effect, slot);
+  return undefined;
 }
 
 /**
@@ -62,7 +79,8 @@ export async function resolveOpen(step: EffectStep, before: EffectState): Promis
   if (readback.found === "unsure") {
     throw new RetryableError(`effect ${slot} could not be read back`, { cause: readback.error });
   }
-  if (decided?.decision === "commit-again" && allowCommit !== undefined) return undefined;
+  // Leave to commit again is no word that it is not there: an end goes by what can be read.
+  if (decided?.decision === "commit-again" && allowCommit !== undefined && step.ending !== true) return undefined;
   telemetry.effect(attempt.label, effect.name, "not_found");
   if (readback.found === "unreadable") {
     throw new ParkError(
@@ -72,17 +90,22 @@ export async function resolveOpen(step: EffectStep, before: EffectState): Promis
   if (before.state === "committed") {
     throw new RetryableError(`effect ${slot} was answered as committed and is not to be found yet`);
   }
-  if (guardOf(effect) === "none") {
+  // A deploy may have given it a guard since: what was sent without one is not covered by it.
+  if (guardOf(effect) === "none" || before.guard === "none") {
     throw new ParkError(
       `effect ${slot} was begun before, was not found, and nothing guards it against being made twice`,
     );
   }
   if (step.ending !== true && windowPassed(effect, before, attempt.runtime.clock.now())) {
-    throw new ParkError(
-      `effect ${slot} was not found and the time for which ${effect.externalSystem} honours its key has passed`,
-    );
+    throw windowError(effect, slot);
   }
   return undefined;
+}
+
+function windowError(effect: AnyEffect, slot: string): ParkError {
+  return new ParkError(
+    `effect ${slot} was not found and the time for which ${effect.externalSystem} honours its key has passed`,
+  );
 }
 
 /** One readback, as a claim of `verify`. */
@@ -119,7 +142,7 @@ async function beginAndCommit(step: EffectStep): Promise<Receipt> {
   try {
     answer = await effect.commit({ idempotencyKey: key, input: step.input, signal: lease.signal, fence: lease.fence });
   } catch (error) {
-    return afterFailedCommit(step, error);
+    return afterFailedCommit(step, before, error);
   }
   step.onCommitted();
   runtime.telemetry.effect(attempt.label, effect.name, "committed");
@@ -129,7 +152,7 @@ async function beginAndCommit(step: EffectStep): Promise<Receipt> {
 
 async function afterCommit(step: EffectStep, answer: unknown): Promise<Receipt> {
   const { attempt, effect, slot } = step;
-  const answeredId = effect.externalId?.(answer);
+  const answeredId = answeredIdOf(effect, answer);
   attempt.claims.noteEffect(slot, "verify", `committed ${slot}, verifying readback`);
   if (effect.find === null) {
     await recordCommitted(attempt, slot, answeredId);
@@ -170,13 +193,18 @@ async function afterCommit(step: EffectStep, answer: unknown): Promise<Receipt> 
 }
 
 /** The commit threw: unless it says that nothing was sent, nobody knows whether it was applied. */
-async function afterFailedCommit(step: EffectStep, error: unknown): Promise<Receipt> {
+async function afterFailedCommit(
+  step: EffectStep,
+  earlier: EffectState | undefined,
+  error: unknown,
+): Promise<Receipt> {
   const { attempt, effect, slot } = step;
   const { telemetry } = attempt.runtime;
   if (verdictOf(error) === "not_committed") {
     telemetry.effect(attempt.label, effect.name, "not_committed");
-    await recordFailed(attempt, slot);
-    throw error instanceof Error ? error : new NotCommittedError(String(error));
+    // What an earlier attempt may have sent stays open, to be read back.
+    if (earlier === undefined || earlier.state === "failed") await recordFailed(attempt, slot);
+    throw error instanceof Error ? error : new NotCommittedError(errorText(error));
   }
   telemetry.effect(attempt.label, effect.name, "unknown");
   attempt.span.effectStep(slot, "unknown");
@@ -197,7 +225,7 @@ async function afterFailedCommit(step: EffectStep, error: unknown): Promise<Rece
     );
   }
   // What was sent may still arrive: the next attempt reads back again before it commits again.
-  throw new RetryableError(`effect ${slot}: the commit failed without an answer (${textOf(error)})`, { cause: error });
+  throw new RetryableError(`effect ${slot}: the commit failed without an answer (${errorText(error)})`, { cause: error });
 }
 
 async function finish(
@@ -233,6 +261,12 @@ function windowPassed(effect: AnyEffect, before: EffectState, now: number): bool
   return typeof effect.guard === "object" && now - parseTime(before.first_begun_at) > effect.guard.windowMs;
 }
 
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** After an answer nothing may look like an unanswered commit, not even an id that cannot be taken from it. */
+function answeredIdOf(effect: AnyEffect, answer: unknown): string | undefined {
+  try {
+    const id: unknown = effect.externalId?.(answer);
+    return typeof id === "string" ? id : undefined;
+  } catch {
+    return undefined;
+  }
 }
