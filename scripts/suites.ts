@@ -13,4 +13,9 @@ export const suites: readonly Suite[] = [
   { name: "simulation", command: ["node", "test/src/cli/simulate.ts", "--seeds", "10000"] },
   { name: "mutants", command: ["node", "test/src/cli/mutants.ts"] },
   { name: "demo", command: ["node", "examples/agent-run/demo.ts", "--plain"], verdict: "exit-code" },
+  {
+    name: "demo-sqs",
+    command: ["node", "examples/agent-run/demo.ts", "--plain", "--provider", "sqs"],
+    verdict: "exit-code",
+  },
 ];
