@@ -41,7 +41,7 @@ export function evaluateCondition(condition: Condition, item: Item | undefined):
 export function applyUpdate(item: Item | undefined, update: ItemUpdate): Item {
   const { set, remove, increment } = update;
   const drops = item !== undefined && remove?.some((field) => Object.hasOwn(item, field)) === true;
-  const next: Record<string, ItemValue> = { ...(drops ? copyWithout(item, remove) : item), ...set };
+  const next: Record<string, ItemValue> = drops ? copyWithout(item, remove, set) : { ...item, ...set };
   if (remove !== undefined && set !== undefined) {
     for (const field of remove) if (Object.hasOwn(set, field)) throw twice(field);
   }
@@ -59,10 +59,11 @@ export function applyUpdate(item: Item | undefined, update: ItemUpdate): Item {
   return next;
 }
 
-/** A copy made field by field: an object that a field was deleted from is a hash table, ten times as dear to copy ever after. */
-function copyWithout(item: Item, remove: readonly string[]): Item {
+/** In one pass: to delete fields from a copy costs twice as much. */
+function copyWithout(item: Item, remove: readonly string[], set: ItemUpdate["set"]): Record<string, ItemValue> {
   const copy: Record<string, ItemValue> = {};
-  for (const field of Object.keys(item)) if (!remove.includes(field)) copy[field] = item[field] as ItemValue;
+  for (const field in item) if (!remove.includes(field)) copy[field] = item[field] as ItemValue;
+  for (const field in set) copy[field] = set[field] as ItemValue;
   return copy;
 }
 

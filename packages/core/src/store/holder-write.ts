@@ -3,7 +3,7 @@ import type { TaskRecord } from "../record/record.ts";
 import { laterTime, requireCount, storedTime } from "./arguments.ts";
 import type { Condition, Item, ItemStore, ItemUpdate, ItemValue } from "./items.ts";
 import { taskKey } from "./keys.ts";
-import { parseRecord, recordAfter, storedState } from "./parse.ts";
+import { amended, parseRecord, storedState } from "./parse.ts";
 import type { HolderOutcome, HolderWrite, Refused } from "./task-store.ts";
 
 /** What a verb adds to the state that the holder gives. */
@@ -32,7 +32,7 @@ export async function writeAsHolder(
       `write ${write.seq} of task ${write.taskId}: applied, and the record before it did not come back`,
     );
   }
-  return { outcome: "written", record: recordAfter(parseRecord(outcome.old, write.taskId), update) };
+  return { outcome: "written", record: amended(parseRecord(outcome.old, write.taskId), update) };
 }
 
 /** As {@link writeAsHolder}, for a write that only the loss of the lease can stop. */
