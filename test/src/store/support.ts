@@ -22,7 +22,7 @@ export const MINUTE_MS = 60 * SECOND_MS;
 export const DAY_MS = 24 * 60 * MINUTE_MS;
 /** When the cases happen. */
 export const START_MS = parseTime("2026-01-31T12:00:00.000Z");
-export const LEASE_MS = MINUTE_MS;
+export const LEASE_MS = 60 * SECOND_MS;
 export const SKEW_MS = 2 * SECOND_MS;
 export const RECOVER_MS = 5 * MINUTE_MS;
 export const RETENTION_MS = 45 * DAY_MS;
