@@ -21,6 +21,7 @@ import { openAborts } from "./open-aborts.cases.ts";
 import { openEnds } from "./open-ends.cases.ts";
 import { orderingKeys } from "./ordering.cases.ts";
 import { outages } from "./outages.cases.ts";
+import { polling } from "./polling.cases.ts";
 import { recovery } from "./recovery.cases.ts";
 import { reopening } from "./reopen.cases.ts";
 import { running } from "./running.cases.ts";
@@ -52,6 +53,7 @@ export const lifecycleSuites: readonly Suite<LifecycleHarness>[] = [
   recovery,
   backlog,
   oddTimes,
+  polling,
   stopping,
   outages,
   orderingKeys,

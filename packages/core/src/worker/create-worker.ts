@@ -61,7 +61,8 @@ export function createWorker(options: WorkerOptions): Worker {
   const holdings = createHoldings();
   const keeper = createKeeper(runtime, () => deliveries.extendDue());
   const deliveries = createDeliveries(runtime, keeper);
-  const settler = createSettler(runtime);
+  // Settles that the broker does not take yet hold back receives: each that is done may let the next poll go.
+  const settler = createSettler(runtime, () => poller?.slotFreed());
   const lanes = createLanes(runtime, settler);
   const position = createQueuePosition(clock);
   const recovery = createRecovery(runtime, position, new Set(tasks.keys()));
@@ -121,7 +122,6 @@ export function createWorker(options: WorkerOptions): Worker {
     poller = createPoller({
       runtime,
       position,
-      // Settles that the broker does not take yet hold back further receives.
       freeSlots: () => (settler.pending > settings.concurrency * 2 + 100 ? 0 : settings.concurrency - slotsInUse),
       accept: (delivery) => void takeIn(delivery),
       giveBack(unwanted) {

@@ -10,7 +10,7 @@ import { brokerLeaseMs, type Runtime } from "./runtime.ts";
 export interface Poller {
   /** Polls until the signal aborts; resolves when the last poll has been answered and what came with it was handed over. */
   loop(signal: AbortSignal): Promise<void>;
-  /** A slot has become free. */
+  /** There may be more free slots than before. */
   slotFreed(): void;
 }
 
@@ -97,6 +97,8 @@ export function createPoller(parts: PollerParts): Poller {
       while (!signal.aborted) {
         await gather(signal);
         if (signal.aborted) return;
+        // What was free may have gone while it was waited for more.
+        if (freeSlots() < 1) continue;
         try {
           // A broker that answers an empty poll at once (a limit in flight, SQS-70) must not be asked in a hot loop.
           if (!(await poll(signal))) await sleep(clock, EMPTY_PAUSE_MS, signal);
