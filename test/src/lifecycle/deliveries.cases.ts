@@ -227,5 +227,30 @@ export const deliveries: Suite<LifecycleHarness> = {
         assert.equal((await world.record(taskId)).lease_owner, "elsewhere");
       },
     },
+    {
+      name: "lapsed, within the skew: not taken over yet, however early a message comes",
+      needs: ["time", "faults"],
+      async run(harness) {
+        const world = await harness.open();
+        const { leaseMs, maxClockSkewMs } = world.timing;
+        const { task } = counted(world);
+        const taskId = await enqueue(world, world.client(), task);
+        await holdElsewhere(world, taskId, leaseMs);
+        const { lease_expires_at: expiresAt = "" } = await world.record(taskId);
+        await world.wait(leaseMs + maxClockSkewMs / 2);
+        const worker = world.worker("a", { tasks: [task] });
+        await world.until(() => abandonDelays(worker).length > 0);
+        expectFacts(await world.record(taskId), { status: "leased", fence: 1 });
+        const record = await world.reaches(taskId, "settled");
+        expectFacts(record, {
+          attempt: 2,
+          log: [
+            ["expired", "preflight"],
+            ["settled", "preflight"],
+          ],
+        });
+        assert.ok(parseTime(record.acquired_at as string) > parseTime(expiresAt) + maxClockSkewMs);
+      },
+    },
   ],
 };
