@@ -1,3 +1,5 @@
+import { errorText } from "./util/error-text.ts";
+
 /** The closed list of error codes. */
 export const ERROR_CODES = [
   "LeaseLost",
@@ -58,8 +60,7 @@ export function isTransient(error: unknown): boolean {
 /** The door for errors of unknown origin: keeps a {@link LeaseholdError}, wraps everything else as `Unknown`. */
 export function fromUnknown(error: unknown, doing: string): LeaseholdError {
   if (isLeaseholdError(error)) return error;
-  const text = error instanceof Error ? error.message : String(error);
-  return new LeaseholdError("Unknown", `${doing} failed: ${text}`, { cause: error });
+  return new LeaseholdError("Unknown", `${doing} failed: ${errorText(error)}`, { cause: error });
 }
 
 /** What a handler says by throwing. */

@@ -207,11 +207,13 @@ export const claims: Suite<LifecycleHarness> = {
         const { taskId } = await play(
           world,
           async (context, nap) => {
+            context.signal.addEventListener("abort", () => {
+              abortedAt = world.now();
+            });
             for (let done = 1; !context.signal.aborted; done++) {
               await context.renew({ stage: "external_call", progress: { done }, budget: "1h" });
               await nap(10_000);
             }
-            abortedAt = world.now();
             throw new Error("over");
           },
           { maxRun: "5m" },

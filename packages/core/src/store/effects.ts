@@ -1,6 +1,6 @@
 import type { EffectState } from "../record/record.ts";
 import { refuse } from "./arguments.ts";
-import { renewal, writeAsHolder, writePlainly } from "./holder-write.ts";
+import { renewal, writeAsHolder } from "./holder-write.ts";
 import type { Condition, ItemStore } from "./items.ts";
 import type { HolderOutcome, HolderWrite, Refused } from "./task-store.ts";
 
@@ -18,7 +18,7 @@ export async function beginEffect(items: ItemStore, write: EffectWrite): Promise
     set,
     extra: {
       all: [
-        guard === "none" ? notBegun(effect) : notVerified(effect),
+        guard === "none" ? notBegun(effect) : notUnguarded(effect),
         { any: [{ absent: "allow_commit" }, notFor(effect)] },
       ],
     },
@@ -42,17 +42,17 @@ export async function beginEffect(items: ItemStore, write: EffectWrite): Promise
   });
 }
 
-/** What became of an effect, with a full new lease. */
+/** What became of an effect, with a full new lease. Refused when it has its receipt: that never changes. */
 export async function recordEffect(
   items: ItemStore,
   write: EffectWrite,
   state: "committed" | "failed" | "verified",
-): Promise<HolderOutcome> {
+): Promise<HolderOutcome | Refused> {
   const { receipt } = stateOf(write, state);
   if (state === "verified" && receipt === undefined) {
     throw refuse(`state.effects.${write.effect}.receipt`, "nothing", "the receipt of a verified effect");
   }
-  return writePlainly(items, write, { set: renewal(write) });
+  return writeAsHolder(items, write, { set: renewal(write), extra: notVerified(write.effect) });
 }
 
 /** The effect in the state that the holder writes, which must say what the verb says. */
@@ -74,6 +74,12 @@ function notVerified(effect: string): Condition {
   return {
     any: [{ absent: ["effects", effect] }, { field: ["effects", effect, "state"], is: "<>", value: "verified" }],
   };
+}
+
+/** What was begun without a guard is not covered by one that a deploy has given it since. */
+function notUnguarded(effect: string): Condition {
+  const guarded: Condition = { field: ["effects", effect, "guard"], is: "<>", value: "none" };
+  return { any: [notBegun(effect), { all: [notVerified(effect), guarded] }] };
 }
 
 function notBegun(effect: string): Condition {

@@ -33,11 +33,17 @@ export interface TaskStore {
     write: HolderWrite & { readonly leaseMs: number; readonly effect: string },
   ): Promise<HolderOutcome | Refused>;
   /** The system answered: the effect is `committed`, its external id kept. Renews the lease. */
-  recordCommitted(write: HolderWrite & { readonly leaseMs: number; readonly effect: string }): Promise<HolderOutcome>;
+  recordCommitted(
+    write: HolderWrite & { readonly leaseMs: number; readonly effect: string },
+  ): Promise<HolderOutcome | Refused>;
   /** The effect is certainly not there: `failed`. Renews the lease. */
-  recordFailed(write: HolderWrite & { readonly leaseMs: number; readonly effect: string }): Promise<HolderOutcome>;
+  recordFailed(
+    write: HolderWrite & { readonly leaseMs: number; readonly effect: string },
+  ): Promise<HolderOutcome | Refused>;
   /** The effect was read back: `verified`, with its receipt. Renews the lease. */
-  recordReceipt(write: HolderWrite & { readonly leaseMs: number; readonly effect: string }): Promise<HolderOutcome>;
+  recordReceipt(
+    write: HolderWrite & { readonly leaseMs: number; readonly effect: string },
+  ): Promise<HolderOutcome | Refused>;
 
   /** The end: needs `open_effects = 0`. Stores the result (over 1 KB as an item of its own, written first). */
   settle(write: HolderWrite & SettleFields): Promise<HolderOutcome | Refused>;
@@ -76,7 +82,7 @@ export interface TaskStore {
   listByStatus(status: Exclude<Status, "settled" | "cancelled">, page?: PageRequest): Promise<Page<TaskRecord>>;
 
   /** Keys of one shard whose `check_at` has come, oldest first. */
-  dueForCheck(request: DueRequest): Promise<readonly DueTask[]>;
+  dueForCheck(request: DueRequest): Promise<Page<DueTask>>;
   /** Moves `check_at` under the values that were read. */
   moveCheck(request: MoveCheckRequest): Promise<OutsideOutcome>;
 
@@ -244,6 +250,8 @@ export interface DueRequest {
   readonly at: number;
   /** Default 100. */
   readonly limit?: number;
+  /** From an earlier page: what follows it. */
+  readonly cursor?: string;
 }
 export interface DueTask {
   readonly taskId: string;

@@ -1,6 +1,7 @@
 import { formatTime, parseTime } from "../clock.ts";
 import { fromUnknown, isLeaseholdError } from "../errors.ts";
 import type { AttemptEntry, ClaimStage, EffectState, Stage } from "../record/record.ts";
+import { stageOf } from "../record/stage.ts";
 import type { HolderState } from "../store/task-store.ts";
 import type { ResolvedTask } from "../task/resolve.ts";
 import type { ProcessSpan, TaskLabel } from "../telemetry/telemetry.ts";
@@ -26,6 +27,8 @@ export interface Attempt {
   stateWith(effects: Readonly<Record<string, EffectState>>): HolderState & { readonly stage: Stage };
   /** Adds a finished attempt to the log; the next write carries it. */
   logAttempt(entry: Pick<AttemptEntry, "attempt" | "fence" | "owner" | "from" | "stage" | "how">): void;
+  /** The attempt before this one, as the log has it. */
+  readonly lastEnded: AttemptEntry | undefined;
   /** Writes claims and a full new lease. */
   renew(): Promise<void>;
   /** False past the budget: neither lease is renewed then. */
@@ -87,7 +90,7 @@ export function createAttempt(start: AttemptStart): Attempt {
   };
 
   const renew = async (): Promise<void> => {
-    const leaseMs = leaseMsIn(lease.record.stage === "preflight" ? claims.stage : lease.record.stage);
+    const leaseMs = leaseMsIn(stageOf(lease.record.effects, claims.stage));
     await lease.write({
       doing: "renew",
       leaseMs,
@@ -164,6 +167,9 @@ export function createAttempt(start: AttemptStart): Attempt {
     stateWith,
     logAttempt(entry) {
       log = [...log, { ...entry, to: formatTime(clock.now()) }].slice(-KEPT_ATTEMPTS);
+    },
+    get lastEnded() {
+      return log.at(-1);
     },
     renew,
     mayRenew: () => !renewalStopped() && !budgetPassed(),

@@ -6,11 +6,14 @@ import type { HolderState } from "../store/task-store.ts";
 import type { ClaimRequest } from "../task/define.ts";
 import type { ResolvedTask } from "../task/resolve.ts";
 import { durationMs } from "../util/duration.ts";
+import { clipBytes } from "../util/json.ts";
 import { isVague, storedReason } from "../util/reason.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** Claims kept in the record. */
 const KEPT_CLAIMS = 3;
+/** Bytes of the unit of progress. */
+const MAX_UNIT_BYTES = 32;
 /** Repeats within this time are written once, ms. */
 const COALESCE_MS = 1_000;
 
@@ -58,7 +61,7 @@ export function createClaims(
   let claimCount = record.claim_count;
   let stage: ClaimStage = record.stage === "settled" ? "verify" : record.stage;
   /** The last claim that bought time: a vague one between two equal ones does not make the second one new. */
-  let last: (ClaimRequest & { readonly reason: string }) | undefined;
+  let last: { readonly stage: Stage; readonly reason: string; readonly progress: Claim["progress"] } | undefined;
   let guard: ClaimRequest["guard"];
   let handlerEnd = startedMonotonic + task.budgetMs.preflight;
   const effectEnds = new Map<string, number>();
@@ -76,6 +79,8 @@ export function createClaims(
     note(request) {
       const { progress } = request;
       checkClaim(request);
+      const budgetMs =
+        request.budget === undefined ? task.budgetMs[request.stage] : durationMs(request.budget, "renew.budget");
       const reason = storedReason(request.reason ?? progressText(progress));
       const vague = progress === undefined && isVague(reason);
       if (vague && runtime.settings.strictReasons) {
@@ -95,17 +100,13 @@ export function createClaims(
         reason,
         at: formatTime(clock.now()),
         ...(request.guard === undefined ? {} : { guard: request.guard }),
-        ...(progress === undefined ? {} : { progress: { ...progress } }),
+        ...(progress === undefined ? {} : { progress: storedProgress(progress) }),
       });
-      if (!vague && !repeat) {
-        handlerEnd =
-          clock.monotonic() +
-          (request.budget === undefined ? task.budgetMs[request.stage] : durationMs(request.budget, "renew.budget"));
-      }
+      if (!vague && !repeat) handlerEnd = clock.monotonic() + budgetMs;
       stage = request.stage;
       untold = { stage, reason };
       guard = request.guard;
-      if (!vague) last = { ...request, reason };
+      if (!vague) last = { stage: request.stage, reason, progress: progress && storedProgress(progress) };
       return { vague, urgent };
     },
     takeUntold() {
@@ -167,6 +168,12 @@ function checkClaim(request: ClaimRequest): void {
       throw new LeaseholdError("InvalidArgument", "renew: expected a reason or progress: { done, total?, unit? }");
     return;
   }
+  if (progress.unit !== undefined && typeof progress.unit !== "string") {
+    throw new LeaseholdError(
+      "InvalidArgument",
+      `renew.progress.unit: got ${kindOf(progress.unit)}, expected text such as "documents"`,
+    );
+  }
   for (const field of ["done", "total"] as const) {
     const value = progress[field];
     if (value !== undefined && !Number.isFinite(value)) {
@@ -184,12 +191,21 @@ function kindOf(value: unknown): string {
     : String(value === null ? "null" : typeof value === "number" ? value : typeof value);
 }
 
+/** Only what a record keeps, whatever else the handler's object holds. */
+function storedProgress({ done, total, unit }: NonNullable<ClaimRequest["progress"]>): NonNullable<Claim["progress"]> {
+  return {
+    done,
+    ...(total === undefined ? {} : { total }),
+    ...(unit === undefined ? {} : { unit: clipBytes(unit.toWellFormed(), MAX_UNIT_BYTES) }),
+  };
+}
+
 function progressText(progress: ClaimRequest["progress"]): string {
   if (progress === undefined) return "";
   const { done, total, unit } = progress;
   return `${done}${total === undefined ? "" : ` of ${total}`}${unit === undefined ? "" : ` ${unit}`}`;
 }
 
-function hasGrown(before: ClaimRequest["progress"], now: ClaimRequest["progress"]): boolean {
+function hasGrown(before: Claim["progress"], now: ClaimRequest["progress"]): boolean {
   return now !== undefined && (before === undefined || now.done > before.done);
 }

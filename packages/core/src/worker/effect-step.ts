@@ -52,8 +52,10 @@ async function resolveFailed(step: EffectStep, before: EffectState): Promise<Rec
   const { attempt, effect, slot } = step;
   if (before.fence === attempt.lease.fence || effect.find === null) return undefined;
   const readback = await readOnce(step, before);
-  if (readback.found === "verified") return recordReceipt(attempt, slot, before, receiptOf(step, before, readback.verified));
-  if (readback.found === "unsure") throw new RetryableError(`effect ${slot} could not be read back`, { cause: readback.error });
+  if (readback.found === "verified")
+    return recordReceipt(attempt, slot, before, receiptOf(step, before, readback.verified));
+  if (readback.found === "unsure")
+    throw new RetryableError(`effect ${slot} could not be read back`, { cause: readback.error });
   if (windowPassed(effect, before, attempt.runtime.clock.now())) throw windowError(effect, slot);
   return undefined;
 }
@@ -193,11 +195,7 @@ async function afterCommit(step: EffectStep, answer: unknown): Promise<Receipt> 
 }
 
 /** The commit threw: unless it says that nothing was sent, nobody knows whether it was applied. */
-async function afterFailedCommit(
-  step: EffectStep,
-  earlier: EffectState | undefined,
-  error: unknown,
-): Promise<Receipt> {
+async function afterFailedCommit(step: EffectStep, earlier: EffectState | undefined, error: unknown): Promise<Receipt> {
   const { attempt, effect, slot } = step;
   const { telemetry } = attempt.runtime;
   if (verdictOf(error) === "not_committed") {
@@ -225,7 +223,9 @@ async function afterFailedCommit(
     );
   }
   // What was sent may still arrive: the next attempt reads back again before it commits again.
-  throw new RetryableError(`effect ${slot}: the commit failed without an answer (${errorText(error)})`, { cause: error });
+  throw new RetryableError(`effect ${slot}: the commit failed without an answer (${errorText(error)})`, {
+    cause: error,
+  });
 }
 
 async function finish(

@@ -73,7 +73,7 @@ export async function begin(attempt: Attempt, effect: AnyEffect, slot: string, k
         guard: guardOf(effect),
         state: "started",
         begun_at: at,
-        first_begun_at: before === undefined || before.state === "failed" ? at : before.first_begun_at,
+        first_begun_at: before?.first_begun_at ?? at,
         fence: lease.fence,
         begins: (before?.begins ?? 0) + 1,
         external_system: effect.externalSystem,
@@ -89,6 +89,17 @@ export async function begin(attempt: Attempt, effect: AnyEffect, slot: string, k
   attempt.span.effectStep(slot, "begun");
   runtime.telemetry.effect(attempt.label, effect.name, "begun");
   return true;
+}
+
+/** The intent of an owner that is gone, or of an attempt of ours that was never written, as one that may have been sent. */
+export async function inherit(attempt: Attempt, slot: string, intent: EffectState): Promise<void> {
+  await writeEffect(
+    attempt,
+    slot,
+    "begin",
+    () => ({ ...intent, state: "started" }),
+    (write) => attempt.runtime.store.beginEffect(write),
+  );
 }
 
 /** The system answered. */
@@ -132,7 +143,8 @@ export async function recordReceipt(
     (write) => attempt.runtime.store.recordReceipt(write),
   );
   attempt.span.effectStep(slot, "verified");
-  return receipt;
+  // Refused: it has a receipt already, and that is the one.
+  return attempt.lease.record.effects[slot]?.receipt ?? receipt;
 }
 
 /** The receipt of the whole task, for its settle. */

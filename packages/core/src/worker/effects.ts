@@ -7,7 +7,7 @@ import { checkEffect } from "../task/define-effect.ts";
 import { canonicalJson } from "../util/json.ts";
 import type { Attempt } from "./attempt.ts";
 import { type EffectStep, performEffect, resolveOpen } from "./effect-step.ts";
-import { guardOf, recordReceipt } from "./effect-writes.ts";
+import { guardOf, inherit, recordReceipt } from "./effect-writes.ts";
 import { effectNameOf } from "./receipt.ts";
 import { takeSharedKey, WaitForKeyError } from "./shared-key.ts";
 
@@ -25,6 +25,10 @@ export interface Effects {
   run(definition: EffectDefinition, input: unknown, item: string | undefined): Promise<Receipt>;
   /** Waits until no effect is under way. */
   idle(): Promise<void>;
+  /** The handler has ended: what floating code asks for from here on is refused. */
+  close(): void;
+  /** Effects are under way. */
+  readonly busy: boolean;
   /**
    * Reads back what is open in the record. `before_run`: declared effects only, inline ones wait for the handler. `at_end`: all;
    * one that this worker does not know how to read comes out as `park`.
@@ -52,6 +56,7 @@ export function createEffects(attempt: Attempt): Effects {
   const knownAbsent = new Set<string>();
   let committedMonotonic: number | undefined;
   let waitedForKey = false;
+  let closed = false;
 
   const stepOf = (effect: AnyEffect, slot: string, key: string, input?: { readonly value: unknown }): EffectStep => ({
     attempt,
@@ -105,9 +110,10 @@ export function createEffects(attempt: Attempt): Effects {
     if (own?.receipt !== undefined) return own.receipt;
     const shared = await takeSharedKey(attempt, step.slot, step.effect.externalSystem, step.key);
     if (shared.taken === "made") return recordReceipt(attempt, step.slot, own ?? intentOf(step), shared.receipt);
-    if (shared.taken === "inherited" && own === undefined) {
-      const receipt = await resolveOpen(step, { ...intentOf(step), ...shared.intent });
-      if (receipt !== undefined) return receipt;
+    if (shared.taken === "inherited" && (own === undefined || own.state === "failed")) {
+      // In the record before it is read back: a person must be able to name it, should nobody know what became of it.
+      await inherit(attempt, step.slot, { ...intentOf(step), ...shared.intent });
+      return performEffect({ ...step, knownAbsent: false });
     }
     return performEffect(step);
   };
@@ -176,6 +182,12 @@ export function createEffects(attempt: Attempt): Effects {
     async idle() {
       while (underWay.size > 0) await Promise.all(underWay);
     },
+    close() {
+      closed = true;
+    },
+    get busy() {
+      return underWay.size > 0;
+    },
 
     async resolveOpen(when) {
       const outcomes: OpenOutcome[] = [];
@@ -228,6 +240,9 @@ export function createEffects(attempt: Attempt): Effects {
   }
 
   function assertOpen(): void {
+    attempt.watch.look();
+    if (closed)
+      throw new LeaseholdError("LeaseLost", `the handler of task ${lease.taskId} has ended; await its effects in it`);
     if (lease.signal.aborted) throw lease.signal.reason;
     lease.assertLive();
   }

@@ -4,6 +4,7 @@ import type { DeadLetterReason } from "../queue/driver.ts";
 import type { TaskRecord } from "../record/record.ts";
 import { countOpen } from "../record/stage.ts";
 import type { HolderOutcome, HolderState, HolderWrite, Refused } from "../store/task-store.ts";
+import { errorText } from "../util/error-text.ts";
 import { clipBytes } from "../util/json.ts";
 import type { Attempt } from "./attempt.ts";
 import { recordFailed, taskReceiptOf } from "./effect-writes.ts";
@@ -30,6 +31,8 @@ export const LAPSE: Ending = { how: "lost", broker: { verb: "lapse" } };
 
 /** Bytes of `last_error` and of the text of an end. */
 const ERROR_BYTES = 512;
+/** The longest delay that a handler can ask for: ten years, ms. */
+const MAX_DELAY_MS = 3_650 * 86_400_000;
 /** Releases in a row at which an end could not read an effect back; after them it parks. */
 const MAX_UNREAD_RELEASES = 3;
 /** How often an attempt is given back. */
@@ -107,10 +110,8 @@ export async function release(attempt: Attempt, options: Release): Promise<Endin
   const { lease, runtime } = attempt;
   const { clock, settings, store, telemetry } = runtime;
   const now = clock.now();
-  const holdMs =
-    orderingKeyOf(runtime, lease.record) === undefined
-      ? options.delayMs
-      : Math.min(options.delayMs, settings.orderHoldMs);
+  const longestMs = orderingKeyOf(runtime, lease.record) === undefined ? MAX_DELAY_MS : settings.orderHoldMs;
+  const holdMs = Math.min(options.delayMs, longestMs);
   const deadline = lease.record.deadline === undefined ? Number.POSITIVE_INFINITY : parseTime(lease.record.deadline);
   // A task that waits past its deadline has its end to come: no later than then.
   const notBefore = Math.max(Math.min(now + holdMs, deadline), now);
@@ -231,7 +232,7 @@ export function retryDelayMs(attempt: Attempt, tries = attempt.lease.record.atte
 
 /** The text of an error, for the record: clipped, never a stack. */
 export function textOf(error: unknown): string {
-  return clipBytes(error instanceof Error ? error.message || error.name : String(error), ERROR_BYTES);
+  return clipBytes(errorText(error), ERROR_BYTES);
 }
 
 function receiptsText(record: TaskRecord): string {

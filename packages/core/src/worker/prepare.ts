@@ -2,6 +2,7 @@ import { loadInput } from "../client/payload-store.ts";
 import { parseTime } from "../clock.ts";
 import { LeaseholdError, ParkError } from "../errors.ts";
 import { countOpen } from "../record/stage.ts";
+import { errorText } from "../util/error-text.ts";
 import { describeIssues } from "../util/issues.ts";
 import { canonicalJson, parseJson } from "../util/json.ts";
 import { retrying } from "../util/retry.ts";
@@ -127,10 +128,13 @@ async function parseInput(
   } catch (error) {
     return {
       ok: false,
-      reason: `input of task type ${attempt.task.type}: its schema threw: ${error instanceof Error ? error.message : String(error)}`,
+      reason: `input of task type ${attempt.task.type}: its schema threw: ${errorText(error)}`,
     };
   }
 }
+
+/** Ends that only a person leaves: the attempt after one runs, whatever the rule. */
+const PERSON_DECIDED: ReadonlySet<string> = new Set(["parked", "dead_lettered", "cancelled"]);
 
 /** The retry rule of the stage where the last attempt stopped. An ending: the handler does not run. */
 async function applyRetryRule(attempt: Attempt, effects: Effects): Promise<Ending | undefined> {
@@ -164,7 +168,7 @@ async function applyRetryRule(attempt: Attempt, effects: Effects): Promise<Endin
   if (
     (stoppedAt === "external_call" || stoppedAt === "preflight") &&
     task.retry[stoppedAt] === "park" &&
-    record.resolution === undefined
+    !PERSON_DECIDED.has(attempt.lastEnded?.how ?? "")
   ) {
     return park(
       attempt,
@@ -176,7 +180,7 @@ async function applyRetryRule(attempt: Attempt, effects: Effects): Promise<Endin
 }
 
 /** Nothing follows the effect that `settledBy` names: with its receipt, and none open, the task is done. */
-async function settleBy(attempt: Attempt, effects: Effects): Promise<Ending | undefined> {
+export async function settleBy(attempt: Attempt, effects: Effects): Promise<Ending | undefined> {
   const { lease, task } = attempt;
   const receipt = task.settledBy === undefined ? undefined : lease.record.effects[task.settledBy]?.receipt;
   if (receipt === undefined || countOpen(lease.record.effects) > 0) return undefined;

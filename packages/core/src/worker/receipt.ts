@@ -1,6 +1,7 @@
 import { formatTime } from "../clock.ts";
 import type { EffectState, Receipt, TaskRecord } from "../record/record.ts";
 import type { Verified } from "../task/define.ts";
+import { errorText } from "../util/error-text.ts";
 import { canonicalJson, clipBytes, sha256Hex } from "../util/json.ts";
 
 /** Bytes of an external id, of a status, of the details. Longer ones are clipped with a mark: nothing is refused after a commit. */
@@ -42,7 +43,7 @@ function detailsText(details: unknown): string {
     return canonicalJson(details, "details");
   } catch (error) {
     // After a commit nothing is refused: the receipt says why there are none.
-    return `[not kept: ${error instanceof Error ? error.message : String(error)}]`;
+    return `[not kept: ${errorText(error)}]`;
   }
 }
 

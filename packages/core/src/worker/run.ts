@@ -19,7 +19,7 @@ import {
   settle,
   textOf,
 } from "./ends.ts";
-import { type InputSource, prepare, resultText } from "./prepare.ts";
+import { type InputSource, prepare, resultText, settleBy } from "./prepare.ts";
 
 /** How the handler came out. `cutoff`: it still runs, and the last moment to write an end has come. */
 type Outcome =
@@ -29,6 +29,8 @@ type Outcome =
 
 export interface RunResult {
   readonly ending: Ending;
+  /** Code of the task runs on: its handler, a readback, a schema. */
+  readonly stillRuns: () => boolean;
   /** Resolves when the handler has ended, which may be long after the lease. */
   readonly handlerEnded: Promise<void>;
 }
@@ -45,6 +47,7 @@ export async function runAttempt(
 ): Promise<RunResult> {
   const { lease } = attempt;
   let handlerEnded: Promise<void> = Promise.resolve();
+  let handlerRuns = false;
   const work = async (): Promise<Ending> => {
     const effects = createEffects(attempt);
     const prepared = await prepare(attempt, effects, source);
@@ -54,10 +57,17 @@ export async function runAttempt(
     if (attempt.lease.signal.aborted)
       return conclude(attempt, effects, { is: "threw", error: attempt.lease.signal.reason });
     const handler = startHandler(attempt, effects, prepared.input, previous);
+    handlerRuns = true;
     onHandler(true);
     // A handler has ended when its effects have, awaited or not.
-    const finished = handler.then(() => effects.idle());
-    handlerEnded = finished.then(() => onHandler(false));
+    const finished = handler.then(async () => {
+      await effects.idle();
+      effects.close();
+    });
+    handlerEnded = finished.then(() => {
+      handlerRuns = false;
+      onHandler(false);
+    });
     const stopped = Promise.race([attempt.cutoff, lease.gone]).then((): Outcome => ({ is: "cutoff" }));
     const outcome = await Promise.race([finished.then(() => handler), stopped]);
     return conclude(attempt, effects, outcome);
@@ -69,11 +79,17 @@ export async function runAttempt(
         error: fromUnknown(error, "attempt").message,
       });
     }
+    // Nobody works on it any more: floating code must not keep it.
+    lease.lose("expired");
     return LAPSE;
+  });
+  let working = true;
+  const workEnded = ending.then(() => {
+    working = false;
   });
   // What hangs (a readback that ignores its signal) holds the slot, never the task: that is over when the lease is.
   const first = await Promise.race([ending, lease.gone.then(() => LAPSE)]);
-  return { ending: first, handlerEnded: ending.then(() => handlerEnded) };
+  return { ending: first, stillRuns: () => working || handlerRuns, handlerEnded: workEnded.then(() => handlerEnded) };
 }
 
 function startHandler(
@@ -113,6 +129,8 @@ function createTaskContext(
     previous: previousAttempt(previous, record),
     resolution: record.resolution,
     renew: handled(async (request: ClaimRequest) => {
+      // After a stall the budget may have passed although no timer has fired yet: decide by time (JS-02).
+      attempt.watch.look();
       if (lease.signal.aborted) throw lease.signal.reason;
       lease.assertLive();
       const note = claims.note(request);
@@ -157,7 +175,8 @@ async function conclude(attempt: Attempt, effects: Effects, outcome: Outcome): P
   const { lease } = attempt;
   if (lease.lost) return LAPSE;
   lease.assertLive();
-  const open = countOpen(lease.record.effects) > 0;
+  if (outcome.is === "cutoff") effects.close();
+  const open = countOpen(lease.record.effects) > 0 || effects.busy;
   if (outcome.is === "returned" && !open) return settleWith(attempt, effects, outcome.value);
   if (lease.abortReason !== undefined) return concludeAborted(attempt, effects, outcome, open);
   if (outcome.is === "returned") return concludeReturned(attempt, effects, outcome.value);
@@ -181,6 +200,14 @@ async function concludeAborted(attempt: Attempt, effects: Effects, outcome: Outc
       );
     case "shutdown":
       return release(attempt, { delayMs: 0, errorClass: "shutdown", giveBack: true });
+    case "taken_over":
+    case "expired":
+      // The record is still ours, the order of the key is not.
+      return release(attempt, {
+        delayMs: 0,
+        error: new RetryableError("the broker's lease on the ordering key was lost"),
+        errorClass: "order_lost",
+      });
     default:
       return release(attempt, {
         delayMs: retryDelayMs(attempt),
@@ -206,14 +233,14 @@ async function concludeReturned(attempt: Attempt, effects: Effects, value: unkno
 
 async function concludeThrown(attempt: Attempt, effects: Effects, error: unknown, open: boolean): Promise<Ending> {
   const { task, lease } = attempt;
-  if (effects.waitedForKey)
+  const verdict = verdictOf(error);
+  if (effects.waitedForKey && verdict !== "park" && verdict !== "permanent")
     return release(attempt, {
       delayMs: retryDelayMs(attempt, lease.record.attempts_total),
       error,
       errorClass: "key_held",
       giveBack: true,
     });
-  const verdict = verdictOf(error);
   if (verdict === "park") return park(attempt, "parked", error);
   if (verdict === "permanent")
     return endAfterReadback(attempt, effects, () => deadLetter(attempt, "permanent_error", textOf(error)));
@@ -232,6 +259,8 @@ async function concludeThrown(attempt: Attempt, effects: Effects, error: unknown
         ),
       );
     }
+    const settled = await settleBy(attempt, effects);
+    if (settled !== undefined) return settled;
     return deadLetter(
       attempt,
       "attempts_exhausted",

@@ -50,7 +50,7 @@ export function startRun(
   const label = labelOf(runtime, task.type);
   observeAcquire(runtime, acquired, read);
 
-  let handlerRuns = false;
+  let told = false;
   const lease = createLease(runtime, {
     record: acquired.record,
     token: acquired.token,
@@ -59,7 +59,8 @@ export function startRun(
     leaseMs: acquired.leaseMs,
     onConfirm: () => keeper.keep(attempt.watch),
     onAbort(reason, lost) {
-      runtime.telemetry.leaseLost(label, reason);
+      if (!told) runtime.telemetry.leaseLost(label, reason);
+      told = true;
       keeper.keep(attempt.watch);
       if (!lost) return;
       for (const held of holding.deliveries.values()) held.letGo();
@@ -112,25 +113,28 @@ export function startRun(
   };
   holdings.set(holding);
   holding.adopt(first);
+  // Lost while the task was being acquired: the order of its key went with it.
+  if (holding.orderingKey !== undefined && !first.live) lease.abort("taken_over");
   keeper.keep(attempt.watch);
 
   const work = async (): Promise<Disposition> => {
     const onHandler = (running: boolean): void => {
-      handlerRuns = running;
       runtime.telemetry.inFlight(label, running ? 1 : -1);
-      if (!running) orphans.remove(lease);
     };
     const run: RunResult =
       known === undefined
-        ? { ending: await endUnknown(attempt), handlerEnded: Promise.resolve() }
+        ? { ending: await endUnknown(attempt), stillRuns: () => false, handlerEnded: Promise.resolve() }
         : await runAttempt(attempt, read.input ?? {}, acquired.previous, onHandler);
     keeper.drop(attempt.watch);
     holdings.remove(holding);
     runtime.telemetry.renewals(label, lease.record.renewal_count);
     span.end(run.ending.how, run.ending.error);
     // The handler may run on without its lease: the slot is its own until it ends, the broker is told now.
-    if (handlerRuns) orphans.add(lease, label);
-    void run.handlerEnded.then(freeSlot);
+    if (run.stillRuns()) orphans.add(lease, label);
+    void run.handlerEnded.then(() => {
+      orphans.remove(lease);
+      freeSlot();
+    });
     const disposition = await tellBroker(parts, holding, first, run.ending);
     if (run.ending.broker.verb !== "lapse") span.settle(run.ending.broker.verb);
     markEnded();
