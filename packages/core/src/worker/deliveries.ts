@@ -1,6 +1,7 @@
-import type { LeaseholdError } from "../errors.ts";
+import { sleep } from "../clock.ts";
 import { fromUnknown } from "../errors.ts";
-import type { Delivery } from "../queue/driver.ts";
+import type { Delivery, Outcome, SettleItem } from "../queue/driver.ts";
+import { outcomesOf } from "../queue/outcomes.ts";
 import { within } from "../util/timeout.ts";
 import type { Kept } from "./keeper.ts";
 import type { Runtime } from "./runtime.ts";
@@ -23,8 +24,14 @@ export interface HeldDelivery {
   pastDeadline(): boolean;
   /** How long its broker lease shall be from now on, and whether it may be extended; changed when a task lease is behind it. */
   keepFor(terms: DeliveryTerms): void;
-  /** It will be settled now: nothing extends it any more. Resolves when an extension under way has been answered. `false`: it was settled or let go before. */
-  claimSettle(): Promise<boolean>;
+  /** The broker has handed the same message out again: this delivery is not ours any more. */
+  reportLost(): void;
+  /**
+   * It will be settled now: nothing extends it any more. Resolves when an extension under way has been answered or given up;
+   * for an abandon only when each has been answered, at most until the broker's deadline: applied late, it would hide again
+   * what was given back. `false`: it was settled or let go before, or has nothing left to give back.
+   */
+  claimSettle(verb: SettleItem["verb"]): Promise<boolean>;
   /** Lets the broker lease run out, on purpose. */
   letGo(): void;
 }
@@ -51,13 +58,24 @@ const CEILING_SHARE = 0.9;
 /** An extension without an answer is given up after this, ms, and tried again while there is time. */
 const EXTEND_TIMEOUT_MS = 10_000;
 
+/** One call for a longer broker lease of one delivery. */
+interface Extension {
+  readonly sentMonotonic: number;
+  readonly sentWall: number;
+  readonly leaseMs: number;
+  /** Answered, however late. Never rejects. */
+  readonly answered: Promise<void>;
+  /** Answered, or not waited for any longer. Never rejects. */
+  readonly over: Promise<void>;
+}
+
 interface Entry extends HeldDelivery {
-  readonly watch: Kept;
   leaseMs(): number;
-  answered(sentMonotonic: number, sentWall: number, leaseMs: number): void;
-  failed(): void;
-  lose(loss: DeliveryLoss): void;
-  extending: Promise<void> | undefined;
+  /** May be extended now: live, and no extension is under way. */
+  readonly ready: boolean;
+  began(extension: Extension): void;
+  answered(extension: Extension, outcome: Outcome): void;
+  gaveUp(extension: Extension): void;
 }
 
 export function createDeliveries(
@@ -69,7 +87,8 @@ export function createDeliveries(
   const due: Entry[] = [];
   let size = 0;
 
-  const hold = (delivery: Delivery): HeldDelivery => {
+  const hold = (given: Delivery): HeldDelivery => {
+    const delivery = withLease(given);
     const receivedMonotonic = clock.monotonic();
     let grantedMs = delivery.leaseMs;
     let sinceMonotonic = receivedMonotonic;
@@ -78,15 +97,14 @@ export function createDeliveries(
     let beatMonotonic = receivedMonotonic + grantedMs / 2;
     let live = true;
     let settling = false;
+    let lostWhileSettling = false;
+    let extending: Extension | undefined;
+    /** Not answered yet, those included that nobody waits for any longer: the broker may still apply them. */
+    const open = new Set<Extension>();
     let terms: DeliveryTerms = { leaseMs: () => grantedMs, mayExtend: () => true, onLoss: () => undefined };
-    const ceilingMonotonic =
-      capabilities.totalLeaseMs === undefined
-        ? Number.POSITIVE_INFINITY
-        : receivedMonotonic + capabilities.totalLeaseMs * CEILING_SHARE;
-    const totalEnd =
-      capabilities.totalLeaseMs === undefined
-        ? Number.POSITIVE_INFINITY
-        : receivedMonotonic + capabilities.totalLeaseMs;
+    const totalMs = capabilities.totalLeaseMs ?? Number.POSITIVE_INFINITY;
+    const ceilingMonotonic = receivedMonotonic + totalMs * CEILING_SHARE;
+    const totalEnd = receivedMonotonic + totalMs;
     let ceilingTold = false;
     size += 1;
 
@@ -96,20 +114,45 @@ export function createDeliveries(
       size -= 1;
       keeper.drop(watch);
     };
+    const keep = (): void => {
+      if (live && !settling) keeper.keep(watch);
+    };
     const pastDeadline = (): boolean => clock.monotonic() >= deadlineMonotonic || clock.now() >= deadlineWall;
+    const lose = (loss: DeliveryLoss): void => {
+      if (!live) return;
+      if (settling) {
+        lostWhileSettling = true;
+        return;
+      }
+      stop();
+      terms.onLoss(loss);
+    };
+    const failed = (): void => {
+      const leftMs = deadlineMonotonic - clock.monotonic();
+      beatMonotonic = clock.monotonic() + Math.max(leftMs / 4, 100);
+      keep();
+    };
+    const openAnswered = async (): Promise<void> => {
+      while (open.size > 0 && !pastDeadline()) {
+        const enough = new AbortController();
+        const answers = Promise.all(Array.from(open, (extension) => extension.answered));
+        await Promise.race([answers, sleep(clock, deadlineMonotonic - clock.monotonic(), enough.signal)]);
+        enough.abort();
+      }
+    };
 
     const watch: Kept = {
       due: 0,
       place: -1,
       nextDue() {
         if (!live || settling) return Number.POSITIVE_INFINITY;
-        if (entry.extending !== undefined) return deadlineMonotonic;
+        if (extending !== undefined) return deadlineMonotonic;
         return Math.min(deadlineMonotonic, beatMonotonic, ceilingTold ? Number.POSITIVE_INFINITY : ceilingMonotonic);
       },
       look() {
         if (!live || settling) return;
         if (pastDeadline()) {
-          entry.lose("lapsed");
+          lose("lapsed");
           return;
         }
         if (!ceilingTold && clock.monotonic() >= ceilingMonotonic) {
@@ -117,7 +160,7 @@ export function createDeliveries(
           terms.onLoss("ceiling");
           return;
         }
-        if (clock.monotonic() < beatMonotonic || entry.extending !== undefined) return;
+        if (clock.monotonic() < beatMonotonic || extending !== undefined) return;
         if (terms.mayExtend()) due.push(entry);
         else beatMonotonic = deadlineMonotonic;
       },
@@ -125,95 +168,112 @@ export function createDeliveries(
 
     const entry: Entry = {
       delivery,
-      watch,
-      extending: undefined,
       get live() {
         return live && !settling;
+      },
+      get ready() {
+        return live && !settling && extending === undefined;
       },
       pastDeadline,
       keepFor(next) {
         terms = next;
+        ceilingTold = false;
         beatMonotonic = Math.min(beatMonotonic, sinceMonotonic + Math.min(grantedMs, terms.leaseMs()) / 2);
-        keeper.keep(watch);
+        keep();
       },
-      async claimSettle() {
+      reportLost: () => lose("broker_lost"),
+      async claimSettle(verb) {
         if (!live || settling) return false;
         settling = true;
         keeper.drop(watch);
-        await entry.extending;
-        const still = live;
+        await extending?.over;
+        if (verb === "abandon") await openAnswered();
+        const still = live && !(verb === "abandon" && lostWhileSettling);
         stop();
         return still;
       },
       letGo: stop,
       leaseMs: () => Math.min(terms.leaseMs(), Math.max(totalEnd - clock.monotonic() - 1_000, 0)),
-      answered(sentMonotonic, sentWall, leaseMs) {
-        grantedMs = leaseMs;
-        sinceMonotonic = sentMonotonic;
-        deadlineMonotonic = sentMonotonic + leaseMs;
-        deadlineWall = sentWall + leaseMs;
-        beatMonotonic = sentMonotonic + leaseMs / 2;
-        if (live && !settling) keeper.keep(watch);
+      began(extension) {
+        extending = extension;
+        open.add(extension);
       },
-      failed() {
-        const leftMs = deadlineMonotonic - clock.monotonic();
-        beatMonotonic = clock.monotonic() + Math.max(leftMs / 4, 100);
-        if (live && !settling) keeper.keep(watch);
+      answered(extension, outcome) {
+        open.delete(extension);
+        if (extending === extension) extending = undefined;
+        // Another one has been granted since: what this one says is out of date.
+        if (extension.sentMonotonic < sinceMonotonic) return;
+        // Where no extension is ever confirmed, an answer without an error is all there is to go by.
+        const granted =
+          outcome.status === "confirmed" || (outcome.status === "unconfirmed" && outcome.error === undefined);
+        if (granted) {
+          grantedMs = extension.leaseMs;
+          sinceMonotonic = extension.sentMonotonic;
+          deadlineMonotonic = sinceMonotonic + grantedMs;
+          deadlineWall = extension.sentWall + grantedMs;
+          beatMonotonic = sinceMonotonic + grantedMs / 2;
+          keep();
+        } else if (outcome.status === "lost") lose("broker_lost");
+        else {
+          if (outcome.status === "failed") telemetry.callFailed("extend", outcome.code);
+          if (extending === undefined) failed();
+        }
       },
-      lose(loss) {
-        if (!live || settling) return;
-        stop();
-        terms.onLoss(loss);
+      gaveUp(extension) {
+        if (extending !== extension) return;
+        extending = undefined;
+        failed();
       },
     };
     keeper.keep(watch);
     return entry;
   };
 
-  const extendBatch = async (batch: readonly Entry[]): Promise<void> => {
+  const extendBatch = (batch: readonly Entry[]): void => {
     const sentMonotonic = clock.monotonic();
     const sentWall = clock.now();
     const items = batch.map((entry) => ({ delivery: entry.delivery, leaseMs: entry.leaseMs() }));
-    try {
-      const outcomes = await within(clock, EXTEND_TIMEOUT_MS, "extend", driver.extend(items));
+    const call = outcomesOf(() => driver.extend(items), items.length, "extend");
+    const answered = call.then((outcomes) => {
       batch.forEach((entry, index) => {
-        const outcome = outcomes[index];
-        entry.extending = undefined;
-        // Where no extension is ever confirmed, an answer without an error is all there is to go by.
-        const granted =
-          outcome?.status === "confirmed" || (outcome?.status === "unconfirmed" && outcome.error === undefined);
-        if (granted)
-          entry.answered(sentMonotonic, sentWall, capabilities.fixedLeaseMs ?? items[index]?.leaseMs ?? 0);
-        else if (outcome?.status === "lost") entry.lose("broker_lost");
-        else {
-          if (outcome?.status === "failed") telemetry.callFailed("extend", outcome.code);
-          entry.failed();
-        }
+        entry.answered(extensions[index] as Extension, outcomes[index] as Outcome);
       });
-    } catch (error) {
-      const failure: LeaseholdError = fromUnknown(error, "extend");
-      telemetry.callFailed("extend", failure.code);
-      for (const entry of batch) {
-        entry.extending = undefined;
-        entry.failed();
-      }
-    }
+    });
+    const over = within(clock, EXTEND_TIMEOUT_MS, "extend", answered).catch((error: unknown) => {
+      telemetry.callFailed("extend", fromUnknown(error, "extend").code);
+      batch.forEach((entry, index) => {
+        entry.gaveUp(extensions[index] as Extension);
+      });
+    });
+    const extensions = items.map(
+      (item): Extension => ({
+        sentMonotonic,
+        sentWall,
+        leaseMs: capabilities.fixedLeaseMs ?? item.leaseMs,
+        answered,
+        over,
+      }),
+    );
+    batch.forEach((entry, index) => {
+      entry.began(extensions[index] as Extension);
+    });
   };
 
   return {
     hold,
     extendDue() {
       while (due.length > 0) {
-        const batch = due
-          .splice(0, capabilities.maxBatch)
-          .filter((entry) => entry.live && entry.extending === undefined);
-        if (batch.length === 0) continue;
-        const extension = extendBatch(batch);
-        for (const entry of batch) entry.extending = extension;
+        const batch = due.splice(0, capabilities.maxBatch).filter((entry) => entry.ready);
+        if (batch.length > 0) extendBatch(batch);
       }
     },
     get size() {
       return size;
     },
   };
+}
+
+/** A delivery that does not say how long it is held has lapsed: nothing is known to be left of it. */
+function withLease(delivery: Delivery): Delivery {
+  return Number.isFinite(delivery.leaseMs) ? delivery : { ...delivery, leaseMs: 0 };
 }

@@ -1,8 +1,9 @@
 import type { Timer } from "../clock.ts";
 import { sleep } from "../clock.ts";
 import { copyId } from "../envelope/ids.ts";
-import { fromUnknown, isTransient } from "../errors.ts";
+import { isTransient } from "../errors.ts";
 import type { DeadLetterReason, Outcome, SettleItem } from "../queue/driver.ts";
+import { outcomesOf } from "../queue/outcomes.ts";
 import { backoffMs } from "../util/retry.ts";
 import { within } from "../util/timeout.ts";
 import type { HeldDelivery } from "./deliveries.ts";
@@ -85,13 +86,12 @@ export function createSettler(runtime: Runtime, onSettled: () => void = () => un
   const sendBatch = async (entries: readonly Waiting[]): Promise<void> => {
     const batch = entries.filter(inTime);
     if (batch.length === 0) return;
-    let outcomes: readonly Outcome[];
-    try {
-      outcomes = await within(clock, SETTLE_TIMEOUT_MS, "settle", driver.settle(batch.map((entry) => entry.item)));
-    } catch (error) {
-      const failure = fromUnknown(error, "settle");
-      outcomes = batch.map(() => ({ status: "failed", code: failure.code, error: failure }));
-    }
+    const items = batch.map((entry) => entry.item);
+    const outcomes = await outcomesOf(
+      () => within(clock, SETTLE_TIMEOUT_MS, "settle", driver.settle(items)),
+      items.length,
+      "settle",
+    );
     const again: Waiting[] = [];
     batch.forEach((entry, index) => {
       const outcome = outcomes[index];
@@ -136,7 +136,7 @@ export function createSettler(runtime: Runtime, onSettled: () => void = () => un
 
   return {
     async settle(held, taskId, end, options = {}) {
-      if (!(await held.claimSettle())) return;
+      if (!(await held.claimSettle(end.verb))) return;
       if (end.verb === "abandon" && held.pastDeadline()) return;
       // A push runtime settles by what the handler returns.
       if (driver.capabilities.settle === "return" && end.verb !== "dead-letter") return;
