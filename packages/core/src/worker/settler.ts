@@ -1,7 +1,7 @@
 import type { Timer } from "../clock.ts";
 import { sleep } from "../clock.ts";
 import { copyId } from "../envelope/ids.ts";
-import { isTransient } from "../errors.ts";
+import { isTransient, type LeaseholdError } from "../errors.ts";
 import type { DeadLetterReason, Outcome, SettleItem } from "../queue/driver.ts";
 import { outcomesOf } from "../queue/outcomes.ts";
 import { backoffMs } from "../util/retry.ts";
@@ -97,6 +97,7 @@ export function createSettler(runtime: Runtime, onSettled: () => void = () => un
       const outcome = outcomes[index];
       entry.tries += 1;
       if (outcome?.status === "failed") telemetry.callFailed(entry.item.verb, outcome.code);
+      else if (isUnanswered(outcome)) telemetry.callFailed(entry.item.verb, outcome.error.code);
       if (mayTryAgain(entry, outcome)) {
         again.push(entry);
         return;
@@ -131,8 +132,12 @@ export function createSettler(runtime: Runtime, onSettled: () => void = () => un
     onSettled();
   };
 
-  const mayTryAgain = (entry: Waiting, outcome: Outcome | undefined): boolean =>
-    outcome?.status === "failed" && isTransient(outcome.error) && entry.tries < MAX_TRIES;
+  /** An abandon whose answer was lost is not repeated: it may have been applied, and somebody else may hold the message. */
+  const mayTryAgain = (entry: Waiting, outcome: Outcome | undefined): boolean => {
+    if (entry.tries >= MAX_TRIES) return false;
+    if (isUnanswered(outcome)) return entry.item.verb === "complete";
+    return outcome?.status === "failed" && isTransient(outcome.error);
+  };
 
   return {
     async settle(held, taskId, end, options = {}) {
@@ -158,4 +163,9 @@ export function createSettler(runtime: Runtime, onSettled: () => void = () => un
       return pending;
     },
   };
+}
+
+/** Its answer was lost. An `unconfirmed` without an error is all that some brokers ever say. */
+function isUnanswered(outcome: Outcome | undefined): outcome is Outcome & { readonly error: LeaseholdError } {
+  return outcome?.status === "unconfirmed" && outcome.error !== undefined;
 }
