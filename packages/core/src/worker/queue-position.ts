@@ -6,7 +6,10 @@ export interface QueuePosition {
   received(deliveries: readonly Delivery[]): void;
   /** A poll that waited `waitedMs` and brought nothing. */
   empty(waitedMs: number): void;
-  /** Has the queue moved past a message sent at `sentAt` (wall ms): were messages received that were sent later by more than `marginMs`, or is it empty? */
+  /**
+   * Has the queue moved past a message sent at `sentAt` (wall ms): were most of the messages that came last sent later by more than
+   * `marginMs`, or is it empty? One of them says nothing: brokers without an order deliver some ahead of a long backlog.
+   */
   movedPast(sentAt: number, marginMs: number): boolean;
   /** For an ordering key an empty poll says nothing; a message of the same key that was sent later does. */
   movedPastInKey(key: string, sentAt: number): boolean;
@@ -18,6 +21,9 @@ export interface QueuePosition {
   countedWithoutPolls(visible: number): void;
 }
 
+/** The last messages that say how far the queue is; fewer than {@link TIMES_NEEDED} say nothing. */
+const TIMES_REMEMBERED = 16;
+const TIMES_NEEDED = 3;
 /** An empty poll counts when it waited this long, ms. */
 const EMPTY_POLL_MS = 5_000;
 /** Empty polls in a row after which the queue is empty. */
@@ -26,7 +32,8 @@ const EMPTY_POLLS = 2;
 const KEYS_REMEMBERED = 10_000;
 
 export function createQueuePosition(clock: Clock): QueuePosition {
-  let newestSentAt = Number.NEGATIVE_INFINITY;
+  const sentTimes: number[] = [];
+  let nextTime = 0;
   let emptyPolls = 0;
   let emptyAt = Number.NEGATIVE_INFINITY;
   let countedVisible: number | undefined;
@@ -36,9 +43,13 @@ export function createQueuePosition(clock: Clock): QueuePosition {
     received(deliveries) {
       if (deliveries.length === 0) return;
       emptyPolls = 0;
-      for (const { sentAt, orderingKey } of deliveries) {
+      for (const { sentAt, orderingKey, deliveryCount = 1 } of deliveries) {
         if (sentAt === undefined) continue;
-        newestSentAt = Math.max(newestSentAt, sentAt);
+        // What comes again was put away meanwhile: it says nothing about where the queue is.
+        if (deliveryCount <= 1) {
+          sentTimes[nextTime] = sentAt;
+          nextTime = (nextTime + 1) % TIMES_REMEMBERED;
+        }
         if (orderingKey === undefined) continue;
         const newest = Math.max(newestByKey.get(orderingKey) ?? Number.NEGATIVE_INFINITY, sentAt);
         newestByKey.delete(orderingKey);
@@ -55,7 +66,8 @@ export function createQueuePosition(clock: Clock): QueuePosition {
       emptyAt = clock.now();
     },
     movedPast(sentAt, marginMs) {
-      if (newestSentAt - sentAt > marginMs) return true;
+      const later = sentTimes.filter((time) => time - sentAt > marginMs).length;
+      if (later >= Math.max(TIMES_NEEDED, sentTimes.length / 2)) return true;
       return this.looksEmpty() && (countedVisible ?? 0) === 0 && emptyAt > sentAt;
     },
     movedPastInKey: (key, sentAt) => (newestByKey.get(key) ?? Number.NEGATIVE_INFINITY) > sentAt,
