@@ -23,6 +23,7 @@ import { orderingKeys } from "./ordering.cases.ts";
 import { outages } from "./outages.cases.ts";
 import { polling } from "./polling.cases.ts";
 import { recovery } from "./recovery.cases.ts";
+import { recoveryOfMany } from "./recovery-many.cases.ts";
 import { reopening } from "./reopen.cases.ts";
 import { running } from "./running.cases.ts";
 import { sharedKeys } from "./shared-keys.cases.ts";
@@ -51,6 +52,7 @@ export const lifecycleSuites: readonly Suite<LifecycleHarness>[] = [
   due,
   duplicates,
   recovery,
+  recoveryOfMany,
   backlog,
   oddTimes,
   polling,

@@ -209,7 +209,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "recovery does not ring what was lost",
-    file: "worker/recovery.ts",
+    file: "worker/recovery-check.ts",
     find: 'return overtaken && ring(record, "lost");',
     replace: "return false;",
     seeds: 100,

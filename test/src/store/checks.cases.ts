@@ -33,7 +33,7 @@ async function due(
     SHARDS.map((shard) => harness.store.dueForCheck({ queue, kind, shard, at: at(atMs) })),
   );
   return shards
-    .flat()
+    .flatMap(({ items }) => items)
     .map(({ taskId }) => taskId)
     .sort();
 }
@@ -76,7 +76,7 @@ export const checking: Suite<StoreHarness> = {
           () => due(harness, scene.queue, "waiting", RECOVER_MS),
           (ids) => ids.includes(scene.taskId),
         );
-        const inShard = await harness.store.dueForCheck({
+        const { items: inShard } = await harness.store.dueForCheck({
           queue: scene.queue,
           kind: "waiting",
           shard,
@@ -130,7 +130,7 @@ export const checking: Suite<StoreHarness> = {
       },
     },
     {
-      name: "what is due comes oldest first, and no more than asked for",
+      name: "what is due comes oldest first, no more than asked for, and from where the last page ended",
       async run(harness) {
         const scene = createScene(harness);
         const first = await scene.create({ at: at(3 * SECOND_MS) });
@@ -142,11 +142,28 @@ export const checking: Suite<StoreHarness> = {
           shard: Number(first.check_shard?.at(-1)),
           at: at(DAY_MS),
         } as const;
-        const ask = async () => (await harness.store.dueForCheck(request)).map(({ taskId }) => taskId);
+        const ask = async () => (await harness.store.dueForCheck(request)).items.map(({ taskId }) => taskId);
         await eventually(harness, ask, (ids) => ids.length === 3);
         assert.deepEqual(await ask(), [second.task_id, third.task_id, first.task_id]);
-        const [only, ...more] = await harness.store.dueForCheck({ ...request, limit: 1 });
-        assert.deepEqual([only?.taskId, more], [second.task_id, []]);
+        const pages: (readonly string[])[] = [];
+        for (let cursor: string | undefined, asked = 0; asked === 0 || cursor !== undefined; asked++) {
+          const page = await harness.store.dueForCheck({
+            ...request,
+            limit: 1,
+            ...(cursor !== undefined && { cursor }),
+          });
+          pages.push(page.items.map(({ taskId }) => taskId));
+          cursor = page.cursor;
+        }
+        assert.deepEqual(pages, [[second.task_id], [third.task_id], [first.task_id]]);
+        const { cursor } = await harness.store.dueForCheck({ ...request, limit: 1 });
+        written(await harness.store.moveCheck(move(harness, second, { checkAt: at(2 * DAY_MS) })));
+        const next = await harness.store.dueForCheck({ ...request, limit: 1, ...(cursor !== undefined && { cursor }) });
+        assert.deepEqual(
+          next.items.map(({ taskId }) => taskId),
+          [third.task_id],
+          "also when the entry that it ended with has moved away",
+        );
       },
     },
     {
@@ -155,7 +172,8 @@ export const checking: Suite<StoreHarness> = {
         const scene = createScene(harness);
         const record = await scene.create();
         const shard = Number(record.check_shard?.at(-1));
-        const ask = () => harness.store.dueForCheck({ queue: scene.queue, kind: "waiting", shard, at: at(RECOVER_MS) });
+        const request = { queue: scene.queue, kind: "waiting", shard, at: at(RECOVER_MS) } as const;
+        const ask = async () => (await harness.store.dueForCheck(request)).items;
         await eventually(harness, ask, (tasks) => tasks.length === 1);
         const found = await Promise.all(Array.from({ length: 10 }, ask));
         assert.deepEqual(new Set(found.map((tasks) => tasks.length)), new Set([1]));
@@ -246,6 +264,7 @@ export const checking: Suite<StoreHarness> = {
         await expectInvalid(harness.store.dueForCheck({ ...request, at: Number.NaN }), /^at: got NaN/);
         await expectInvalid(harness.store.dueForCheck({ ...request, queue: "" }), /^queue: got empty text/);
         await expectInvalid(harness.store.dueForCheck({ ...request, limit: 0 }), /^limit: got 0/);
+        await expectInvalid(harness.store.dueForCheck({ ...request, cursor: "none" }), /^cursor: got text/);
         await expectInvalid(
           harness.store.moveCheck(move(harness, record, { checkAt: Number.NaN })),
           /^checkAt: got NaN/,

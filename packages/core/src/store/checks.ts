@@ -9,10 +9,11 @@ import {
   type DueTask,
   type MoveCheckRequest,
   type OutsideOutcome,
+  type Page,
 } from "./task-store.ts";
 
 /** Reads keys only: whether a task is lost is for the recovery loop to say. */
-export async function dueForCheck(items: ItemStore, request: DueRequest): Promise<readonly DueTask[]> {
+export async function dueForCheck(items: ItemStore, request: DueRequest): Promise<Page<DueTask>> {
   requireText(request.queue, "queue");
   requireCount(request.shard % CHECK_SHARDS === request.shard ? request.shard : Number.NaN, "shard", 0);
   const page = await items.query({
@@ -20,8 +21,10 @@ export async function dueForCheck(items: ItemStore, request: DueRequest): Promis
     partition: checkPartition(request.queue, request.kind, request.shard),
     upTo: storedTime(request.at, "at"),
     limit: request.limit ?? 100,
+    ...(request.cursor === undefined ? {} : { cursor: request.cursor }),
   });
-  return page.entries.map((entry) => ({ taskId: taskIdOf(entry.key), checkAt: parseTime(entry.sort) }));
+  const due = page.entries.map((entry) => ({ taskId: taskIdOf(entry.key), checkAt: parseTime(entry.sort) }));
+  return { items: due, ...(page.cursor === undefined ? {} : { cursor: page.cursor }) };
 }
 
 /** Of those who saw a task due, one moves its check. An expiry is counted by that write, once for the fence. */

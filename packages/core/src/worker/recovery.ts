@@ -1,10 +1,10 @@
-import { formatTime, parseTime, sleep } from "../clock.ts";
-import { fromUnknown } from "../errors.ts";
-import type { TaskRecord } from "../record/record.ts";
+import { sleep } from "../clock.ts";
+import { fromUnknown, isTransient, type LeaseholdError } from "../errors.ts";
 import { CHECK_SHARDS, type DueTask } from "../store/task-store.ts";
+import { within } from "../util/timeout.ts";
 import type { QueuePosition } from "./queue-position.ts";
-import { sendRing } from "./ring.ts";
-import { labelOf, type Runtime } from "./runtime.ts";
+import { createRecoveryCheck, RECOVERY_CALL_TIMEOUT_MS } from "./recovery-check.ts";
+import type { Runtime } from "./runtime.ts";
 
 /**
  * The recovery loop: a task is never lost with its message. It looks at tasks whose `check_at` has come, presumes a message
@@ -14,13 +14,15 @@ export interface Recovery {
   /** Runs until the signal aborts. */
   loop(signal: AbortSignal): Promise<void>;
   /** One pass over all partitions, for a scheduled call; stops early after `maxMs`. Returns how many tasks were rung. */
-  pass(maxMs: number, signal?: AbortSignal): Promise<number>;
+  pass(maxMs: number): Promise<number>;
 }
 
-/** Keys read at a time. */
+/** Keys read at a time, and records read in a tick. */
 const KEYS_PER_TICK = 100;
-/** A task with an ordering key that nothing has overtaken is rung after this, ms. */
-const KEYED_PATIENCE_MS = 3_600_000;
+/** Failures that are remembered as logged. */
+const TOLD_REMEMBERED = 1_000;
+/** Pages of keys in a tick: further ones are read past tasks that were left alone before. */
+const PAGES_PER_TICK = 10;
 
 interface Partition {
   readonly kind: "waiting" | "leased";
@@ -29,7 +31,11 @@ interface Partition {
 
 export function createRecovery(runtime: Runtime, position: QueuePosition, knownTypes: ReadonlySet<string>): Recovery {
   const { clock, driver, entropy, logger, settings, store, telemetry } = runtime;
-  const { recoverAfterMs } = settings;
+  const checks = createRecoveryCheck(runtime, position, knownTypes);
+  /** Where the next look at a partition begins, by its name: behind what the last one left alone. Absent: at the oldest. */
+  const places = new Map<string, string>();
+  /** The code that was logged last, by what failed. */
+  const told = new Map<string, string>();
 
   /** All partitions in random order: each is seen once a pass, and a fleet does not look at one in step. */
   const partitions = (): Partition[] => {
@@ -42,119 +48,120 @@ export function createRecovery(runtime: Runtime, position: QueuePosition, knownT
     return all;
   };
 
-  const tick = async (partition: Partition): Promise<number> => {
-    const due = await store.dueForCheck({ queue: driver.queue, ...partition, at: clock.now(), limit: KEYS_PER_TICK });
-    if (due.length === 0) return 0;
-    if (partition.kind === "waiting" && position.looksEmpty() && driver.countVisible !== undefined) {
-      position.counted(await driver.countVisible());
+  /** Logged once, until it works again or fails in another way: recovery that is off must not be silent, nor flood the log. */
+  const failed = (doing: string, failure: LeaseholdError, text: string, about = doing): void => {
+    telemetry.callFailed(doing, failure.code);
+    if (told.get(about) === failure.code) return;
+    if (told.size >= TOLD_REMEMBERED) told.clear();
+    told.set(about, failure.code);
+    logger.warn(text, { code: failure.code, error: failure.message });
+  };
+
+  /** The broker's own count; while it cannot be had, the queue does not pass for empty. */
+  const count = async (note: (visible: number) => void): Promise<void> => {
+    if (driver.countVisible === undefined) return;
+    try {
+      note(await within(clock, RECOVERY_CALL_TIMEOUT_MS, "count of visible messages", driver.countVisible()));
+      told.delete("count");
+    } catch (error) {
+      note(Number.POSITIVE_INFINITY);
+      failed(
+        "count",
+        fromUnknown(error, "count of visible messages"),
+        "the visible messages cannot be counted: recovery cannot tell that the queue is empty, and rings only what later messages have overtaken",
+      );
     }
+  };
+
+  /** Ends early when `enough`. */
+  const tick = async (partition: Partition, enough: () => boolean): Promise<number> => {
+    const place = placeOf(partition);
+    let cursor = places.get(place);
+    places.delete(place);
+    let read = 0;
     let rung = 0;
-    for (const entry of due) {
-      // Oldest first: what the queue has not moved past, and all behind it, is neither read nor moved.
-      if (partition.kind === "waiting" && !movedPast(entry)) break;
-      if (await check(entry)) rung += 1;
+    for (let pages = 0; pages < PAGES_PER_TICK && read < KEYS_PER_TICK; pages++) {
+      const call = store.dueForCheck({
+        queue: driver.queue,
+        ...partition,
+        at: clock.now(),
+        limit: KEYS_PER_TICK - read,
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      const due = await within(clock, RECOVERY_CALL_TIMEOUT_MS, "query of due checks", call);
+      if (pages === 0 && due.items.length > 0 && partition.kind === "waiting" && position.looksEmpty())
+        await count((visible) => position.counted(visible));
+      for (const entry of due.items) {
+        if (enough()) return rung;
+        // Oldest first: what the queue has not moved past, and all behind it, is neither read nor moved.
+        if (partition.kind === "waiting" && !checks.movedPast(entry)) return rung;
+        if (checks.isLeft(entry)) continue;
+        read += 1;
+        if (await checkReadable(entry)) rung += 1;
+      }
+      cursor = due.cursor;
+      if (cursor === undefined) return rung;
     }
+    if (cursor !== undefined) places.set(place, cursor);
     return rung;
   };
 
-  const sentAtOf = (entry: DueTask): number => entry.checkAt - recoverAfterMs;
-
-  const movedPast = (entry: DueTask): boolean => position.movedPast(sentAtOf(entry), recoverAfterMs);
-
-  /** Looks at one record; rings it when it should have started and did not. */
-  const check = async (entry: DueTask): Promise<boolean> => {
-    const record = await store.get(entry.taskId);
-    if (record?.check_at === undefined || parseTime(record.check_at) !== entry.checkAt) return false;
-    if (!knownTypes.has(record.task_type)) return false;
-    if (record.status === "leased") return checkLeased(record);
-    if (record.status !== "queued" && record.status !== "released") return false;
-    const sentAt = sentAtOf(entry);
-    const overtaken =
-      record.ordering_key === undefined
-        ? movedPast(entry)
-        : position.movedPastInKey(record.ordering_key, sentAt) || clock.now() - sentAt >= KEYED_PATIENCE_MS;
-    return overtaken && ring(record, "lost");
-  };
-
-  const checkLeased = async (record: TaskRecord): Promise<boolean> => {
-    const expiry = parseTime(record.lease_expires_at ?? record.updated_at);
-    if (expiry + settings.maxClockSkewMs < clock.now()) return ring(record, "lapsed");
-    await move(record, "leased", expiry + recoverAfterMs);
-    return false;
-  };
-
-  /** Moves `check_at` under what was read, then sends: a crash between the two is the next check's. */
-  const ring = async (record: TaskRecord, cause: "lost" | "lapsed"): Promise<boolean> => {
-    const now = clock.now();
-    const lapsed = cause === "lapsed";
-    const counts = lapsed && record.expiry_counted !== record.fence;
-    const moved = await move(record, "waiting", now + recoverAfterMs, { sentAt: now, countExpiry: counts });
-    if (moved === undefined) return false;
-    if (counts) telemetry.leaseExpired(labelOf(runtime, record.task_type), record.stage);
-    return sendRing(runtime, moved, { cause });
-  };
-
-  const move = async (
-    record: TaskRecord,
-    kind: "waiting" | "leased",
-    checkAt: number,
-    change: { readonly sentAt?: number; readonly countExpiry?: boolean } = {},
-  ): Promise<TaskRecord | undefined> => {
-    const outcome = await store.moveCheck({
-      taskId: record.task_id,
-      queue: record.queue,
-      read: { check_at: record.check_at ?? formatTime(0), status: record.status, fence: record.fence },
-      at: clock.now(),
-      checkAt,
-      kind,
-      token: entropy.token(),
-      ...change,
-    });
-    return outcome.outcome === "written" ? outcome.record : undefined;
-  };
-
-  const tickSafely = async (partition: Partition): Promise<number> => {
+  /** One record that cannot be read or moved does not keep recovery from the others. */
+  const checkReadable = async (entry: DueTask): Promise<boolean> => {
     try {
-      return await tick(partition);
+      return await checks.check(entry);
     } catch (error) {
       const failure = fromUnknown(error, "recovery");
-      telemetry.callFailed("recovery", failure.code);
-      if (failure.code === "Unknown") logger.error("recovery could not look at a task", { error: failure.message });
-      return 0;
+      if (isTransient(failure)) throw failure;
+      failed("recovery", failure, `recovery could not look at task ${entry.taskId}`, entry.taskId);
+      return false;
     }
   };
 
-  /** A pass that is called from outside may be all that this process does: no poll tells it how far the queue is. */
-  const countSafely = async (): Promise<void> => {
-    if (driver.countVisible === undefined) return;
+  const tickSafely = async (partition: Partition, enough: () => boolean): Promise<number> => {
     try {
-      position.countedWithoutPolls(await driver.countVisible());
+      const rung = await tick(partition, enough);
+      told.delete("recovery");
+      return rung;
     } catch (error) {
-      telemetry.callFailed("count", fromUnknown(error, "count of visible messages").code);
+      failed("recovery", fromUnknown(error, "recovery"), "recovery could not look for tasks that are due");
+      return 0;
     }
   };
 
   return {
     async loop(signal) {
       /** One pass takes half of `recoverAfterMs`, jittered so that workers drift apart. */
-      const everyMs = recoverAfterMs / 2 / (CHECK_SHARDS * 2);
+      const everyMs = settings.recoverAfterMs / 2 / (CHECK_SHARDS * 2);
       while (!signal.aborted) {
         for (const partition of partitions()) {
           await sleep(clock, everyMs * (0.5 + entropy.random()), signal);
           if (signal.aborted) return;
-          await tickSafely(partition);
+          await tickSafely(partition, () => signal.aborted);
         }
       }
     },
-    async pass(maxMs, signal) {
+    async pass(maxMs) {
       const until = clock.monotonic() + maxMs;
+      const enough = (): boolean => clock.monotonic() >= until;
       let rung = 0;
-      await countSafely();
-      for (const partition of partitions()) {
-        if (signal?.aborted === true || clock.monotonic() >= until) break;
-        rung += await tickSafely(partition);
+      // A pass that is called from outside may be all that this process does: no poll tells it how far the queue is.
+      await count((visible) => position.countedWithoutPolls(visible));
+      let left = partitions();
+      while (left.length > 0) {
+        const unfinished: Partition[] = [];
+        for (const partition of left) {
+          if (enough()) return rung;
+          rung += await tickSafely(partition, enough);
+          if (places.has(placeOf(partition))) unfinished.push(partition);
+        }
+        left = unfinished;
       }
       return rung;
     },
   };
+}
+
+function placeOf(partition: Partition): string {
+  return `${partition.kind} ${partition.shard}`;
 }
