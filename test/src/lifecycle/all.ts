@@ -17,6 +17,7 @@ import { handlerEnds } from "./handler-ends.cases.ts";
 import type { LifecycleHarness } from "./harness.ts";
 import { load } from "./load.cases.ts";
 import { noRecord } from "./no-record.cases.ts";
+import { oddHandlers } from "./odd-handlers.cases.ts";
 import { openAborts } from "./open-aborts.cases.ts";
 import { openEnds } from "./open-ends.cases.ts";
 import { orderingKeys } from "./ordering.cases.ts";
@@ -29,10 +30,12 @@ import { running } from "./running.cases.ts";
 import { sharedKeys } from "./shared-keys.cases.ts";
 import { stopping } from "./stop.cases.ts";
 import { oddTimes } from "./time.cases.ts";
+import { uncertainEffects } from "./uncertain-effects.cases.ts";
 
 /** Everything that has to hold for a task on a queue and a store, whichever they are. */
 export const lifecycleSuites: readonly Suite<LifecycleHarness>[] = [
   running,
+  oddHandlers,
   crashes,
   handlerEndTable,
   handlerEnds,
@@ -44,6 +47,7 @@ export const lifecycleSuites: readonly Suite<LifecycleHarness>[] = [
   claims,
   budgets,
   effects,
+  uncertainEffects,
   sharedKeys,
   decisions,
   reopening,
