@@ -71,5 +71,6 @@ export type { LogFields, Logger } from "./telemetry/logger.ts";
 export type { Telemetry } from "./telemetry/telemetry.ts";
 export type { Duration } from "./util/duration.ts";
 export type { Moment } from "./util/time.ts";
-export { createWorker, type HandleOptions, type Worker, type WorkerState } from "./worker/create-worker.ts";
+export { createWorker, type Worker, type WorkerState } from "./worker/create-worker.ts";
+export type { HandleOptions } from "./worker/handle.ts";
 export type { WorkerOptions } from "./worker/options.ts";

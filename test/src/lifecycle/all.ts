@@ -12,9 +12,11 @@ import { due } from "./due.cases.ts";
 import { duplicates } from "./duplicates.cases.ts";
 import { effects } from "./effects.cases.ts";
 import { handling } from "./handle.cases.ts";
+import { handlingUntil } from "./handle-deadline.cases.ts";
 import { handlerEndTable } from "./handler-end-table.cases.ts";
 import { handlerEnds } from "./handler-ends.cases.ts";
 import type { LifecycleHarness } from "./harness.ts";
+import { lateStops } from "./late-stop.cases.ts";
 import { load } from "./load.cases.ts";
 import { noRecord } from "./no-record.cases.ts";
 import { oddHandlers } from "./odd-handlers.cases.ts";
@@ -61,8 +63,10 @@ export const lifecycleSuites: readonly Suite<LifecycleHarness>[] = [
   oddTimes,
   polling,
   stopping,
+  lateStops,
   outages,
   orderingKeys,
   handling,
+  handlingUntil,
   load,
 ];

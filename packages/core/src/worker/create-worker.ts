@@ -1,8 +1,8 @@
-import { sleep } from "../clock.ts";
 import { LeaseholdError } from "../errors.ts";
 import type { Delivery } from "../queue/driver.ts";
 import { refusal } from "../util/issues.ts";
 import { createDeliveries, type HeldDelivery } from "./deliveries.ts";
+import { checkHandled, type HandleOptions, handleUntil } from "./handle.ts";
 import { createHoldings } from "./holdings.ts";
 import { createIntake, type Disposition } from "./intake.ts";
 import { createKeeper } from "./keeper.ts";
@@ -13,14 +13,10 @@ import { createPoller } from "./poller.ts";
 import { createQueuePosition } from "./queue-position.ts";
 import { createRecovery } from "./recovery.ts";
 import { createSettler } from "./settler.ts";
+import { createShutdown, type Shutdown } from "./shutdown.ts";
 import { startRun } from "./start-run.ts";
+import { stopInOrder } from "./stop.ts";
 import { createUnknownTypes } from "./unknown-types.ts";
-
-export interface HandleOptions {
-  /** Wall time, ms, at which the runtime ends the call; 5 s before it the worker acts as at a shutdown. */
-  readonly deadlineMs?: number;
-  readonly signal?: AbortSignal;
-}
 
 /** What a worker is doing at the moment. */
 export interface WorkerState {
@@ -48,12 +44,6 @@ export interface Worker {
   readonly state: WorkerState;
 }
 
-/** The part of the stop time that is kept for abort, release and flush, ms; at most half of it. */
-const LAST_PART_MS = 5_000;
-
-/** The end of that part, for what handlers that ignore their signal still hold, ms. */
-const GIVE_UP_MS = 1_000;
-
 /** Makes a worker. Throws `InvalidArgument` for options that cannot work. */
 export function createWorker(options: WorkerOptions): Worker {
   const { runtime, tasks } = resolveWorker(options);
@@ -66,39 +56,35 @@ export function createWorker(options: WorkerOptions): Worker {
   const lanes = createLanes(runtime, settler);
   const position = createQueuePosition(clock);
   const recovery = createRecovery(runtime, position, new Set(tasks.keys()));
-  let rejectHung: ((error: LeaseholdError) => void) | undefined;
-  const orphans = createOrphans(runtime, (taskId) => {
-    rejectHung?.(
-      new LeaseholdError(
-        "Hung",
-        `the handler of task ${taskId} ignores its signal and has run on for ${settings.hungAfterMs} ms after its lease was gone`,
-        {
-          details: { task_id: taskId },
-        },
-      ),
-    );
-  });
+  const orphans = createOrphans(runtime);
+  const shutdowns = new WeakMap<HeldDelivery, Shutdown>();
   const intake = createIntake({
     runtime,
     tasks,
     holdings,
     settler,
     unknownTypes: createUnknownTypes(clock),
-    startRun: (acquired, read, held, freeSlot) =>
-      startRun(
-        { runtime, tasks, keeper, holdings, settler, orphans, releaseTail: (head) => lanes.releaseTail(head) },
-        acquired,
-        read,
-        held,
-        freeSlot,
-      ),
+    startRun(acquired, read, held, freeSlot) {
+      const releaseTail = (head: HeldDelivery): Promise<void> => lanes.releaseTail(head);
+      const parts = { runtime, tasks, keeper, holdings, settler, orphans, releaseTail };
+      const run = startRun(parts, acquired, read, held, freeSlot);
+      const holding = holdings.get(acquired.record.task_id);
+      if (holding !== undefined) shutdowns.get(held)?.started(holding);
+      return run;
+    },
   });
   const underWay = new Set<Promise<unknown>>();
   let slotsInUse = 0;
   let running = false;
 
-  const takeIn = (delivery: Delivery): { readonly held: HeldDelivery; readonly done: Promise<Disposition> } => {
+  const giveBack = async (held: HeldDelivery): Promise<Disposition> => {
+    await settler.settle(held, held.delivery.messageId, { verb: "abandon", delayMs: 0 }, { now: true });
+    return "retry";
+  };
+
+  const takeIn = (delivery: Delivery, shutdown: Shutdown): Promise<Disposition> => {
     const held = deliveries.hold(delivery);
+    shutdowns.set(held, shutdown);
     let inUse = true;
     slotsInUse += 1;
     const freeSlot = (): void => {
@@ -107,23 +93,23 @@ export function createWorker(options: WorkerOptions): Worker {
       slotsInUse -= 1;
       poller?.slotFreed();
     };
-    const done = lanes.enter(held, (turn) => intake.process(turn, freeSlot));
+    const done = lanes.enter(held, (turn) => (shutdown.begun ? giveBack(turn) : intake.process(turn, freeSlot)));
     const tracked: Promise<unknown> = done.finally(() => {
       freeSlot();
       underWay.delete(tracked);
     });
     underWay.add(tracked);
-    return { held, done };
+    return done;
   };
 
   let poller: ReturnType<typeof createPoller> | undefined;
 
-  const startPolling = (signal: AbortSignal): Promise<void> => {
+  const startPolling = (signal: AbortSignal, shutdown: Shutdown): Promise<void> => {
     poller = createPoller({
       runtime,
       position,
       freeSlots: () => (settler.pending > settings.concurrency * 2 + 100 ? 0 : settings.concurrency - slotsInUse),
-      accept: (delivery) => void takeIn(delivery),
+      accept: (delivery) => void takeIn(delivery, shutdown),
       giveBack(unwanted) {
         for (const delivery of [...unwanted].reverse()) {
           const held = deliveries.hold(delivery);
@@ -134,42 +120,24 @@ export function createWorker(options: WorkerOptions): Worker {
     return poller.loop(signal);
   };
 
-  /** Waits for the work, at most this long; leaves no timer behind. */
-  const atMost = async (waitMs: number, work: Promise<unknown>): Promise<void> => {
-    const enough = new AbortController();
-    const done = work.finally(() => enough.abort());
-    await Promise.race([done, sleep(clock, waitMs, enough.signal)]);
-  };
-
   const drained = async (): Promise<void> => {
     while (underWay.size > 0) await Promise.all(underWay);
   };
 
-  const abortAll = (): void => {
-    for (const holding of holdings.all()) holding.lease.abort("shutdown");
-  };
-
-  /** Handlers that ignore their signal: what can be given back is, the rest runs out. */
-  const giveUpAll = async (): Promise<void> => {
-    const left = [...holdings.all()];
-    for (const holding of left) holding.giveUp();
-    await Promise.all(left.map((holding) => holding.ended));
-  };
-
-  /** Handlers finish while their leases are renewed; then the rest is aborted, given back, flushed. */
-  const stop = async (polling: Promise<void>): Promise<void> => {
-    const lastPartMs = Math.min(LAST_PART_MS, settings.stopMs / 2);
-    const stopAt = clock.monotonic() + settings.stopMs;
-    const untilLastPart = (): number => stopAt - lastPartMs - clock.monotonic();
-    await atMost(untilLastPart(), polling);
-    await atMost(untilLastPart(), lanes.releaseAll());
-    await atMost(untilLastPart(), drained());
-    abortAll();
-    await atMost(stopAt - GIVE_UP_MS - clock.monotonic(), drained());
-    await atMost(stopAt - clock.monotonic(), giveUpAll());
-    for (const holding of holdings.all()) holding.lease.lose("shutdown");
-    await atMost(Math.max(stopAt - clock.monotonic(), 1_000), settler.flush());
-  };
+  /** Aborts `stopping` when the signal aborts, and resolves; with an error, when a handler hangs. */
+  const reasonToStop = (signal: AbortSignal, stopping: AbortController): Promise<LeaseholdError | undefined> =>
+    new Promise((resolve) => {
+      const stopWatching = orphans.watch((error) => end(error));
+      const onAbort = (): void => end(undefined);
+      const end = (error: LeaseholdError | undefined): void => {
+        stopWatching();
+        signal.removeEventListener("abort", onAbort);
+        stopping.abort();
+        resolve(error);
+      };
+      if (signal.aborted) onAbort();
+      else signal.addEventListener("abort", onAbort, { once: true });
+    });
 
   return {
     async run(runOptions) {
@@ -185,62 +153,33 @@ export function createWorker(options: WorkerOptions): Worker {
         throw new LeaseholdError("Conflict", "the worker runs already; make another one, or wait for run to resolve");
       running = true;
       const stopping = new AbortController();
-      const onAbort = (): void => stopping.abort();
-      if (signal.aborted) stopping.abort();
-      else signal.addEventListener("abort", onAbort, { once: true });
-      const hung = new Promise<never>((_, reject) => {
-        rejectHung = reject;
-      });
+      const shutdown = createShutdown(() => holdings.all());
       try {
-        const polling = startPolling(stopping.signal);
+        const reason = reasonToStop(signal, stopping);
+        const polling = startPolling(stopping.signal, shutdown);
         const recovering = settings.recovery ? recovery.loop(stopping.signal) : Promise.resolve();
-        const aborted = new Promise<undefined>((resolve) => {
-          if (stopping.signal.aborted) resolve(undefined);
-          else stopping.signal.addEventListener("abort", () => resolve(undefined), { once: true });
-        });
         // A hung handler ends the whole worker, in order: the others are given their time.
-        const reason = await Promise.race([aborted, hung.catch((error: unknown) => error)]);
-        stopping.abort();
-        await stop(polling);
-        await recovering;
-        if (reason !== undefined) throw reason;
+        const error = await reason;
+        await stopInOrder({
+          clock,
+          stopMs: settings.stopMs,
+          lanes,
+          settler,
+          shutdown,
+          polling,
+          recovering,
+          drained,
+        });
+        if (error !== undefined) throw error;
       } finally {
-        stopping.abort();
-        signal.removeEventListener("abort", onAbort);
-        rejectHung = undefined;
         poller = undefined;
         running = false;
       }
     },
     async handle(delivery, handleOptions = {}) {
-      const { deadlineMs, signal } = handleOptions;
+      checkHandled(delivery, handleOptions);
       position.received([delivery]);
-      const ended = new AbortController();
-      const { held, done } = takeIn(delivery);
-      const abortThis = (): void => {
-        for (const holding of holdings.all()) {
-          if (holding.deliveries.get(delivery.messageId) === held) holding.lease.abort("shutdown");
-        }
-      };
-      const warn =
-        deadlineMs === undefined ? undefined : clock.setTimer(deadlineMs - LAST_PART_MS - clock.now(), abortThis);
-      const result = done.then((disposition) => {
-        ended.abort();
-        return disposition;
-      });
-      signal?.addEventListener("abort", abortThis, { once: true });
-      try {
-        // Past the deadline the runtime ends the call: the lease is left to run out, the broker brings the message again.
-        const late =
-          deadlineMs === undefined
-            ? undefined
-            : sleep(clock, deadlineMs - 500 - clock.now(), ended.signal).then((): Disposition => "retry");
-        return await (late === undefined ? result : Promise.race([result, late]));
-      } finally {
-        warn?.cancel();
-        ended.abort();
-        signal?.removeEventListener("abort", abortThis);
-      }
+      return handleUntil(clock, (shutdown) => takeIn(delivery, shutdown), handleOptions);
     },
     recoverOnce: ({ maxMs }) => recovery.pass(maxMs),
     get state() {
