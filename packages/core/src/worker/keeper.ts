@@ -29,6 +29,10 @@ export interface Keeper {
 /** How far wall and monotonic time may drift apart between two looks before every item is looked at, ms. */
 const DRIFT_MS = 100;
 
+/** How often the clocks are compared while anything is kept, ms: a suspend is heard of this long after it, at the latest. */
+const SHORTEST_PULSE_MS = 250;
+const LONGEST_PULSE_MS = 1_000;
+
 export function createKeeper(runtime: Runtime, afterLooks: () => void): Keeper {
   const { clock, telemetry } = runtime;
   const heap = createHeap<Kept>((left, right) => left.due < right.due, {
@@ -37,8 +41,8 @@ export function createKeeper(runtime: Runtime, afterLooks: () => void): Keeper {
       item.place = place;
     },
   });
-  /** Often enough that a lease hears of a suspend well before it runs out. */
-  const pulseMs = Math.min(Math.max(runtime.settings.receiveLeaseMs / 12, 250), 5_000);
+  /** Often enough that a lease hears of a suspend well before it runs out, and a handler that it ran out meanwhile. */
+  const pulseMs = Math.min(Math.max(runtime.settings.receiveLeaseMs / 12, SHORTEST_PULSE_MS), LONGEST_PULSE_MS);
   let timer: Timer | undefined;
   let timerDue = Number.POSITIVE_INFINITY;
   let offset = clock.now() - clock.monotonic();
@@ -82,7 +86,8 @@ export function createKeeper(runtime: Runtime, afterLooks: () => void): Keeper {
   };
 
   const put = (item: Kept, due: number): void => {
-    item.due = due;
+    // A time that is none is looked at soon: in the heap it would hide everything behind it.
+    item.due = Number.isNaN(due) ? clock.monotonic() + pulseMs : due;
     heap.push(item);
   };
 
