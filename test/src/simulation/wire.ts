@@ -37,7 +37,8 @@ export function createWire({
     const { kind, size } = place.next() as { readonly kind?: CallFault; readonly size: number };
     if (kind === "crash_in_call") host.kill();
     if (kind === "stall_in_call") host.pause(slowMs(size));
-    const arrives = kind !== "drop_request" && kind !== "transient_error" && !(kind === "crash_in_call" && size < 0.5);
+    const cutShort = (kind === "crash_in_call" && size < 0.5) || (kind === "stall_in_call" && size > 0.6);
+    const arrives = kind !== "drop_request" && kind !== "transient_error" && !cutShort;
     const requestMs = 1 + Math.round((size * 1_000) % host.distanceMs) + (kind === "slow_request" ? slowMs(size) : 0);
     const answerMs = 1 + Math.round((size * 10_000) % host.distanceMs) + (kind === "slow_answer" ? slowMs(size) : 0);
     return new Promise<T>((resolve, reject) => {
