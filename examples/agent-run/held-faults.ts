@@ -43,14 +43,15 @@ interface State {
   at: "to come" | "under way" | "back" | "over";
 }
 
-/** What is known of a worker that was stopped. */
-interface Pause {
-  readonly worker: string;
-  readonly before: TaskRecord;
-  heard: boolean;
+/** An answer that is held, and whether its handler still waits for it. */
+interface Held {
+  readonly answer: HeldAnswer;
+  readonly taskId: string;
+  /** The handler has given up: it was told that the lease is gone. */
+  gone: boolean;
 }
 
-const LOOK_EVERY_MS = 50;
+const LOOK_EVERY_MS = 100;
 /**
  * Calls that are handed out while a worker is stopped; the others wait, so that it finds work when it is back. Enough that each worker's
  * open poll gets one, also that of the stopped worker: what it cannot take is another fault that must do no harm.
@@ -65,7 +66,8 @@ export function createHeldFaults(options: HeldFaultOptions): HeldFaults {
     .filter(({ kind }) => HELD[kind] !== undefined)
     .map((fault) => ({ fault, at: "to come" }));
   const problems: string[] = [];
-  let paused: Pause | undefined;
+  /** The record of the task whose worker was stopped, before that. */
+  let paused: TaskRecord | undefined;
   let stopped = false;
   let fail: (error: unknown) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => {
@@ -87,25 +89,34 @@ export function createHeldFaults(options: HeldFaultOptions): HeldFaults {
   const takenOver = (before: TaskRecord): Promise<void> =>
     until(async () => (await recordOf(before.task_id)).fence > before.fence);
 
-  async function crash(kind: FaultKind, taskId: string, answer: HeldAnswer): Promise<void> {
+  /** Does its worker still hold the task, so that the fault is about a lease? On a machine that stalls it may have lost it already. */
+  const isHeldBy = ({ answer, gone }: Held, { status, lease_owner: owner = "" }: TaskRecord): boolean =>
+    !gone && status === "leased" && owner.startsWith(`${answer.caller}@`);
+
+  async function crash(kind: FaultKind, { answer, taskId }: Held): Promise<boolean> {
     await workers.kill(answer.caller);
     options.happened(kind, taskId);
-    system.letGo(answer);
+    return true;
   }
 
-  async function stopAndContinue(taskId: string, answer: HeldAnswer, state: State): Promise<void> {
-    const before = await recordOf(taskId);
+  async function stopAndContinue(held: Held, state: State): Promise<boolean> {
+    const { answer, taskId } = held;
     workers.pause(answer.caller);
-    system.letGo(answer);
+    const before = await recordOf(taskId);
+    if (!isHeldBy(held, before)) {
+      workers.continue(answer.caller);
+      return false;
+    }
+    paused = before;
     await takenOver(before);
     await writeLate(before);
     const backAt = formatTime(Date.now());
-    paused = { worker: answer.caller, before, heard: false };
     workers.continue(answer.caller);
-    await until(() => paused?.heard === true);
+    await until(() => held.gone);
     state.at = "back";
     await until(() => options.look().some((task) => isWorkOf(before, task, backAt)));
     if (!stopped) options.happened("paused_worker", taskId);
+    return true;
   }
 
   /** A write that the holder sent before it was stopped, and that arrives when its lease is another's. */
@@ -118,31 +129,40 @@ export function createHeldFaults(options: HeldFaultOptions): HeldFaults {
     if (outcome !== "lost") problems.push(`${taskId}: a write of the lease before was ${outcome}, expected lost`);
   }
 
-  async function loseRenewals(taskId: string, answer: HeldAnswer): Promise<boolean> {
-    const before = await recordOf(taskId);
+  async function loseRenewals(held: Held): Promise<boolean> {
+    const before = await recordOf(held.taskId);
+    if (!isHeldBy(held, before)) return false;
     const cut = servers.cutOff(before.lease_token ?? "");
     await takenOver(before);
     cut.remove();
-    const happened = cut.hits() > 0;
-    if (happened) options.happened("lost_renewals", taskId);
-    system.letGo(answer, { again: !happened });
-    return happened;
+    if (cut.hits() === 0) return false;
+    options.happened("lost_renewals", held.taskId);
+    return true;
   }
 
-  async function carryOut(answer: HeldAnswer): Promise<void> {
+  /** False: it could not be shown with this answer. */
+  function perform(held: Held, state: State): Promise<boolean> {
+    const { kind } = state.fault;
+    if (kind === "paused_worker") return stopAndContinue(held, state);
+    return kind === "lost_renewals" ? loseRenewals(held) : crash(kind, held);
+  }
+
+  async function carryOut(answer: HeldAnswer, gone: Promise<void>): Promise<void> {
     const state = states.find(({ fault }) => fault.kind === answer.name);
     if (state === undefined) throw new Error(`nobody planned ${answer.name}`);
     const { kind, call, spares } = state.fault;
-    const hit = [call, ...spares].find((each) => subjectOf(HELD[kind] ?? "read", each) === answer.subject) ?? call;
-    const taskId = options.taskIdOf(hit);
-    state.at = "under way";
-    if (kind === "paused_worker") await stopAndContinue(taskId, answer, state);
-    else if (kind !== "lost_renewals") await crash(kind, taskId, answer);
-    else if (!(await loseRenewals(taskId, answer))) {
-      state.at = "to come";
-      return;
+    if (state.at === "to come" && workers.has(answer.caller)) {
+      const hit = [call, ...spares].find((each) => subjectOf(HELD[kind] ?? "read", each) === answer.subject) ?? call;
+      const held: Held = { answer, taskId: options.taskIdOf(hit), gone: false };
+      void gone.then(() => {
+        held.gone = true;
+      });
+      state.at = "under way";
+      const done = await perform(held, state);
+      // Not this time: the next attempt at the task asks again.
+      state.at = done ? "over" : "to come";
     }
-    state.at = "over";
+    system.letGo(answer);
   }
 
   /** All of them were seen, and have come to their end. */
@@ -151,10 +171,7 @@ export function createHeldFaults(options: HeldFaultOptions): HeldFaults {
     return handedOut.every((call) => ended.some((task) => task.call === call));
   };
 
-  workers.onCount((worker, kind) => {
-    if (kind === "lost" && paused?.worker === worker) paused.heard = true;
-  });
-  system.onHeld((answer) => void carryOut(answer).catch(fail));
+  system.onHeld((answer, gone) => void carryOut(answer, gone).catch(fail));
   return {
     failed,
     async ready(call) {
@@ -174,7 +191,7 @@ export function createHeldFaults(options: HeldFaultOptions): HeldFaults {
     },
     problems(tasks) {
       if (paused === undefined) return problems;
-      const { task_id: taskId, fence } = paused.before;
+      const { task_id: taskId, fence } = paused;
       const record = tasks.find((task) => task.record?.task_id === taskId)?.record;
       const entry = record?.attempts.find((attempt) => attempt.fence === fence);
       if (entry === undefined || entry.how === "expired") return problems;

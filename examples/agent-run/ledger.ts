@@ -22,7 +22,7 @@ export interface Ledger {
 /** `hang`: a read never answers. `slow`: one takes longer than a lease. `drop_answer`: a write is applied and the connection breaks. */
 export type SystemFault = "hang" | "slow" | "drop_answer";
 
-/** The first request that is about one of these subjects: its answer waits until the demo lets it go. A write is applied before. */
+/** Requests that are about one of these subjects: each answer waits until the demo lets it go. A write is applied before. */
 export interface HeldRequest {
   /** What the demo calls it. */
   readonly name: string;

@@ -32,10 +32,12 @@ export async function watchRun(watch: RunWatch): Promise<readonly RunTask[]> {
       records.set(call, await watch.client.get(watch.taskIdOf(call)));
   };
   for (;;) {
+    const beganMs = watch.elapsedMs();
     await Promise.all(watch.calls.map(look));
     const tasks = watch.calls.map((call) => ({ call, key: call.key, record: records.get(call) }));
     watch.show({ tasks, now: Date.now(), elapsedMs: watch.elapsedMs() });
     if (tasks.every(({ record }) => hasEnded(record)) || watch.elapsedMs() > watch.patienceMs) return tasks;
-    await pause(LOOK_EVERY_MS);
+    // At most a quarter of the time is spent looking: a machine that is slow has other things to do.
+    await pause(Math.max(LOOK_EVERY_MS, 3 * (watch.elapsedMs() - beganMs)));
   }
 }

@@ -6,10 +6,9 @@ import type { HeldAnswer, Ledger, SystemFaults } from "./ledger.ts";
 export interface SystemProcess {
   readonly url: string;
   ledger(): Promise<Ledger>;
-  /** Calls back with each answer that waits for `letGo`. */
-  onHeld(listener: (answer: HeldAnswer) => void): void;
-  /** `again`: the next request of this kind is held as well. */
-  letGo(answer: HeldAnswer, options?: { readonly again: boolean }): void;
+  /** Calls back with each answer that waits for `letGo`. `gone` resolves when the caller has given up before. */
+  onHeld(listener: (answer: HeldAnswer, gone: Promise<void>) => void): void;
+  letGo(answer: HeldAnswer): void;
   stop(): Promise<void>;
 }
 
@@ -34,12 +33,13 @@ export async function startSystem(faults: SystemFaults): Promise<SystemProcess> 
       return (await response.json()) as Ledger;
     },
     onHeld(listener) {
-      child.on("message", ({ held }: { readonly held?: HeldAnswer }) => {
-        if (held !== undefined) listener(held);
+      const goers = new Map<number, () => void>();
+      child.on("message", ({ held, gone }: { readonly held?: HeldAnswer; readonly gone?: number }) => {
+        if (gone !== undefined) goers.get(gone)?.();
+        if (held !== undefined) listener(held, new Promise((resolve) => goers.set(held.id, resolve)));
       });
     },
-    letGo: ({ id, name }, { again } = { again: false }) =>
-      void child.send({ letGo: id, ...(again && { again: name }) }),
+    letGo: ({ id }) => void child.send({ letGo: id }),
     async stop() {
       if (child.connected) child.disconnect();
       await exited;

@@ -32,15 +32,18 @@ function first(what: string): boolean {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Waits until the demo lets the answer go, if it is one to be held. */
-async function hold(on: "read" | "write", subject: string, caller: string): Promise<void> {
+/** Waits until the demo lets the answer go, if it is one to be held; says so when the caller does not wait for it any more. */
+async function hold(on: "read" | "write", subject: string, caller: string, response: ServerResponse): Promise<void> {
   const match = faults.hold.find((each) => each.on === on && each.subjects.includes(subject));
-  if (match === undefined || !first(`hold ${match.name}`)) return;
+  if (match === undefined) return;
   const id = held.size + 1;
+  const sayGone = (): void => void process.send?.({ gone: id });
+  response.once("close", sayGone);
   await new Promise<void>((resolve) => {
     held.set(id, resolve);
     process.send?.({ held: { id, name: match.name, subject, caller } satisfies HeldAnswer });
   });
+  response.off("close", sayGone);
 }
 
 function find(system: LedgerEntry["system"], reference: string): LedgerEntry | undefined {
@@ -119,7 +122,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     if (url !== "/ledger") await pause(USUAL_MS);
     answer = await read(url);
     if (answer === undefined) return;
-    await hold("read", decodeURIComponent(url.slice(1)), caller);
+    await hold("read", decodeURIComponent(url.slice(1)), caller, response);
   } else {
     const content = JSON.parse(await text(request)) as Readonly<Record<string, string>>;
     answer = write(method, url, request.headers, content);
@@ -128,7 +131,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
       request.socket.destroy();
       return;
     }
-    await hold("write", content["title"] ?? content["text"] ?? "", caller);
+    await hold("write", content["title"] ?? content["text"] ?? "", caller, response);
     await pause(USUAL_MS);
   }
   response.writeHead(answer.status, { "content-type": "application/json" }).end(JSON.stringify(answer.body));
@@ -142,8 +145,5 @@ const server = createServer((request, response) => {
 server.listen(0, "127.0.0.1", () => {
   process.send?.({ port: (server.address() as AddressInfo).port });
 });
-process.on("message", ({ letGo, again }: { readonly letGo: number; readonly again?: string }) => {
-  if (again !== undefined) once.delete(`hold ${again}`);
-  held.get(letGo)?.();
-});
+process.on("message", ({ letGo }: { readonly letGo: number }) => held.get(letGo)?.());
 process.on("disconnect", () => process.exit(0));

@@ -13,6 +13,8 @@ export interface WorkerProcesses {
   readonly failed: Promise<never>;
   /** Calls back with what a worker counted. */
   onCount(listener: CountListener): void;
+  /** Does it run? */
+  has(name: string): boolean;
   /** SIGKILL; resolves when it is gone. */
   kill(name: string): Promise<void>;
   /** SIGSTOP: nothing in it runs any more, and it knows nothing of that. */
@@ -92,6 +94,7 @@ export async function startWorkers(environment: Readonly<Record<string, string>>
     },
     failed,
     onCount: (listener) => void listeners.push(listener),
+    has: (name) => running.has(name),
     async kill(name) {
       const child = named(name);
       const exited = once(child, "exit");
