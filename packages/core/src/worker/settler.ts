@@ -166,6 +166,8 @@ export function createSettler(runtime: Runtime, onSettled: () => void = () => un
 }
 
 /** Its answer was lost. An `unconfirmed` without an error is all that some brokers ever say. */
-function isUnanswered(outcome: Outcome | undefined): outcome is Outcome & { readonly error: LeaseholdError } {
+function isUnanswered(
+  outcome: Outcome | undefined,
+): outcome is Extract<Outcome, { readonly status: "unconfirmed" }> & { readonly error: LeaseholdError } {
   return outcome?.status === "unconfirmed" && outcome.error !== undefined;
 }
