@@ -4,6 +4,7 @@ import { parseTime, sleep } from "@leasehold/core/driver";
 import type { Suite } from "../suite/case.ts";
 import type { LifecycleHarness, PlayedClient, World } from "./harness.ts";
 import {
+  abandonedDeliveries,
   aborted,
   type Context,
   enqueue,
@@ -122,6 +123,22 @@ export const orderingKeys: Suite<LifecycleHarness> = {
         expectFacts(await world.record(ids[0] as string), { attempt: 3 });
         expectFacts(await world.record(ids[1] as string), { attempt: 1, attempts_total: 1 });
         await expectQueueEmpty(world);
+      },
+    },
+    {
+      name: "what is given back goes last first: tail, then head",
+      unless: unordered,
+      needs: ["faults"],
+      async run(harness) {
+        const world = await harness.open();
+        const { task } = noted(world, (context) => {
+          if (context.input.n === 1 && context.fence === 1) throw new RetryableError("later");
+        });
+        const ids = await enqueueInOrder(world, world.client(), task, 3);
+        const worker = world.worker("a", { tasks: [task] });
+        await world.reaches(ids[2] as string, "settled");
+        const abandoned = abandonedDeliveries(worker).map(({ body }) => (JSON.parse(body) as { id: string }).id);
+        assert.deepEqual(abandoned.slice(0, 3), [...ids].reverse());
       },
     },
     {

@@ -94,7 +94,8 @@ export const reopening: Suite<LifecycleHarness> = {
         const task = taskOf(world, { run: raise(new PermanentError("never works")) });
         const client = world.client();
         const taskId = await enqueue(world, client, task);
-        world.worker("a", { tasks: [task] });
+        // One at a time: side by side the second letter would be adopted by the run of the first.
+        world.worker("a", { tasks: [task], concurrency: 1 });
         await world.reaches(taskId, "dead_lettered");
         await expectQueueEmpty(world);
         await world.until(client.client.reopen(taskId));

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import { defineTask, LeaseholdError, type TaskContext, type TaskDefinition, type TaskRecord } from "@leasehold/core";
-import { EVENT_CONTENT_TYPE, encodeEnvelope, ownSource, type SettleItem, type TaskEvent } from "@leasehold/core/driver";
+import {
+  type Delivery,
+  EVENT_CONTENT_TYPE,
+  encodeEnvelope,
+  ownSource,
+  type SettleItem,
+  type TaskEvent,
+} from "@leasehold/core/driver";
 import { z } from "zod";
 import type { Ability, FaultRule, LifecycleHarness, PlayedClient, PlayedProcess, World } from "./harness.ts";
 import type { EndpointKind } from "./system.ts";
@@ -241,11 +248,19 @@ export async function ring(world: World, taskId: string): Promise<void> {
   await sendEvent(world, event, ordering_key);
 }
 
+/** What a process has given back or put away, in order. */
+function abandonsOf(process: PlayedProcess): readonly Extract<SettleItem, { readonly verb: "abandon" }>[] {
+  return process.calls.flatMap(({ name, args }) => {
+    const items = name.startsWith("queue.") && Array.isArray(args[0]) ? (args[0] as readonly SettleItem[]) : [];
+    return items.flatMap((item) => (item.verb === "abandon" ? [item] : []));
+  });
+}
+
 /** The delays (ms) with which a process has put deliveries away. */
 export function abandonDelays(process: PlayedProcess): readonly number[] {
-  return process.calls.flatMap(({ name, args }) => {
-    const items =
-      name.startsWith("queue.") && Array.isArray(args[0]) ? (args[0] as readonly Partial<SettleItem>[]) : [];
-    return items.flatMap((item) => (item.verb === "abandon" ? [(item as { readonly delayMs: number }).delayMs] : []));
-  });
+  return abandonsOf(process).map(({ delayMs }) => delayMs);
+}
+
+export function abandonedDeliveries(process: PlayedProcess): readonly Delivery[] {
+  return abandonsOf(process).map(({ delivery }) => delivery);
 }
