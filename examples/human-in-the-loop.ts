@@ -2,17 +2,15 @@
 import { createClient, createWorker, defineTask, openQueue, openStore, ParkError } from "@leasehold/core";
 import { z } from "zod";
 
-/** Wherever your people approve things. A handler runs again after a resume, so it asks there and not in a variable of its own. */
-const approvals = new Map<string, string>();
-
 const refund = defineTask({
   type: "refund",
   input: z.object({ order: z.string(), amount: z.number() }),
   async run(task) {
     const { order, amount } = task.input;
-    if (amount > 500 && !approvals.has(task.id))
+    // The record keeps the decision: the handler runs again after a resume, perhaps in another process.
+    if (amount > 500 && task.resolution === undefined)
       throw new ParkError(`a refund of ${amount} for ${order} needs approval`);
-    return { refunded: amount, approvedBy: approvals.get(task.id) ?? "nobody" };
+    return { refunded: amount, approvedBy: task.resolution?.by ?? "nobody" };
   },
 });
 
@@ -26,7 +24,6 @@ const { task } = await client.enqueue(refund, { order: "A-1042", amount: 900 });
 const parked = await client.result(task);
 console.log(parked.outcome, parked.outcome === "parked" ? parked.reason : "");
 
-approvals.set(task.task_id, "dana");
 await client.resume(task, { decision: "retry", by: "dana", note: "customer called twice" });
 const end = await client.result(task);
 console.log(end.outcome, end.outcome === "settled" ? end.result : "");
