@@ -1,6 +1,6 @@
 import type { TestContext } from "node:test";
 import { type AnyTask, type Client, createClient, createWorker } from "@leasehold/core";
-import { createTaskStore, type ItemStore } from "@leasehold/core/driver";
+import { createTaskStore } from "@leasehold/core/driver";
 import { createTimeline } from "@leasehold/core/memory";
 import { createDynamoItems, createTable } from "@leasehold/dynamodb";
 import { type CallCounters, startDynamodb, startSqs } from "@leasehold/emulators";
@@ -49,7 +49,7 @@ export async function openCountedServers(context: TestContext): Promise<CountedS
   const played = playServer(timeline, () => sum(sqs.calls, () => true, "open"));
   const clients = createClients(awsConfig(sqs.endpoint));
   for (const each of [clients.poll, clients.control]) each.middlewareStack.add(played.counted, { step: "initialize" });
-  const items = waitedFor(createDynamoItems(connection), played);
+  const items = played.answered(createDynamoItems(connection));
   const clock = timeline.clock();
   const queue = await openSqsQueue({ queue: NAME, clients, clock });
   const store = createTaskStore({ items });
@@ -95,16 +95,4 @@ function sum(calls: CallCounters, counts: (operation: string) => boolean, what: 
     (total, [operation, count]) => total + (counts(operation) ? count[what] : 0),
     0,
   );
-}
-
-/** Time stands still while one of their calls is under way. */
-function waitedFor(items: ItemStore, played: PlayedServer): ItemStore {
-  const waited = <T>(call: () => Promise<T>): Promise<T> => played.counted<() => Promise<T>, T>((each) => each())(call);
-  return {
-    get: (key) => waited(() => items.get(key)),
-    put: (key, item, condition) => waited(() => items.put(key, item, condition)),
-    update: (key, update, condition) => waited(() => items.update(key, update, condition)),
-    query: (query) => waited(() => items.query(query)),
-    close: () => items.close(),
-  };
 }

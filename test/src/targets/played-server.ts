@@ -1,14 +1,19 @@
 import { setImmediate as turn } from "node:timers/promises";
+import type { ItemStore } from "@leasehold/core/driver";
 import type { Timeline } from "@leasehold/core/memory";
 
 /** Time that a case moves by hand although real sockets are in between: it stands still while a request or an answer travels. */
 export interface PlayedServer {
-  /** A middleware for clients: their requests are waited for. */
+  /** A middleware for clients whose server may keep a request waiting: requests and answers under way are waited for. */
   counted<Request, Answer>(next: (request: Request) => Promise<Answer>): (request: Request) => Promise<Answer>;
+  /** The same items, where a call is waited for until it is answered: their server keeps none waiting. */
+  answered(items: ItemStore): ItemStore;
   /** Everything under way has come to rest: what is open still is a long poll at the server. */
   rest(): Promise<void>;
   wait(ms: number): Promise<void>;
   until<T>(call: Promise<T>): Promise<T>;
+  /** Goes from timer to timer until the condition holds. Throws when it does not within that time. */
+  becomes(condition: () => boolean | Promise<boolean>, withinMs: number): Promise<void>;
 }
 
 /** Turns of the event loop without a change that count as rest. */
@@ -19,14 +24,27 @@ export function playServer(timeline: Timeline, openCalls: () => number): PlayedS
   const clock = timeline.clock();
   let started = 0;
   let ended = 0;
+  let asked = 0;
+  let unanswered = 0;
 
   async function rest(): Promise<void> {
     let still = 0;
     let seen = Number.NaN;
     while (still < STILL_TURNS) {
       await turn();
-      still = started - ended === openCalls() && started === seen ? still + 1 : 0;
-      seen = started;
+      const isStill = unanswered === 0 && started - ended === openCalls() && started + asked === seen;
+      still = isStill ? still + 1 : 0;
+      seen = started + asked;
+    }
+  }
+
+  async function answer<T>(call: Promise<T>): Promise<T> {
+    asked++;
+    unanswered++;
+    try {
+      return await call;
+    } finally {
+      unanswered--;
     }
   }
 
@@ -40,6 +58,13 @@ export function playServer(timeline: Timeline, openCalls: () => number): PlayedS
         ended++;
       }
     },
+    answered: (items) => ({
+      get: (key) => answer(items.get(key)),
+      put: (key, item, condition) => answer(items.put(key, item, condition)),
+      update: (key, update, condition) => answer(items.update(key, update, condition)),
+      query: (query) => answer(items.query(query)),
+      close: () => items.close(),
+    }),
     async wait(ms) {
       let isOver = false;
       await rest();
@@ -67,6 +92,15 @@ export function playServer(timeline: Timeline, openCalls: () => number): PlayedS
         await rest();
       }
       return call;
+    },
+    async becomes(condition, withinMs) {
+      const end = timeline.now() + withinMs;
+      await rest();
+      while (!(await condition())) {
+        if (timeline.now() > end) throw new Error(`the condition did not hold within ${withinMs} ms`);
+        if (!(await timeline.runNext())) throw new Error("the condition does not hold, and no timer is left");
+        await rest();
+      }
     },
   };
 }

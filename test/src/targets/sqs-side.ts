@@ -29,11 +29,14 @@ export interface SqsQueueShape {
   readonly fifo: boolean;
   readonly deadLetters: boolean;
   readonly maxDeliveries: number;
+  /** Age at which a message vanishes, ms: whole seconds, a minute or more. Default 4 days. */
+  readonly keepMs?: number;
 }
 
 /** Makes a queue of this shape, and one for its dead letters. */
 export async function makeQueue(control: SQSClient, shape: SqsQueueShape): Promise<SqsQueue> {
-  const { name, fifo, deadLetters, maxDeliveries } = shape;
+  const { name, fifo, deadLetters, maxDeliveries, keepMs } = shape;
+  const own = keepMs === undefined ? {} : { MessageRetentionPeriod: String(keepMs / 1_000) };
 
   async function create(suffix: string, more: Record<string, string> = {}): Promise<string> {
     const QueueName = `${name}${suffix}${fifo ? ".fifo" : ""}`;
@@ -41,10 +44,10 @@ export async function makeQueue(control: SQSClient, shape: SqsQueueShape): Promi
     return (await control.send(new CreateQueueCommand({ QueueName, Attributes }))).QueueUrl ?? "";
   }
 
-  if (!deadLetters) return { queueUrl: await create("") };
+  if (!deadLetters) return { queueUrl: await create("", own) };
   const deadLetterUrl = await create("-dead");
   const policy = { deadLetterTargetArn: await arnOf(control, deadLetterUrl), maxReceiveCount: maxDeliveries };
-  return { queueUrl: await create("", { RedrivePolicy: JSON.stringify(policy) }), deadLetterUrl };
+  return { queueUrl: await create("", { ...own, RedrivePolicy: JSON.stringify(policy) }), deadLetterUrl };
 }
 
 export async function arnOf(control: SQSClient, queueUrl: string): Promise<string> {
