@@ -48,7 +48,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "an effect without guard is begun twice",
     file: "store/effects.ts",
-    find: 'guard === "none" ? notBegun(effect) : notVerified(effect)',
+    find: 'guard === "none" ? notBegun(effect) : notUnguarded(effect)',
     replace: "notVerified(effect)",
     seeds: 600,
   },

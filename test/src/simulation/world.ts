@@ -75,6 +75,7 @@ export function createWorld(plan: Plan, { without, keepsLog }: WorldOptions): Wo
     inBounds: plan.skewInBounds,
     skewMs: MAX_CLOCK_SKEW_MS,
     hosts,
+    lastReceivedAt: startMs,
     fail(invariant, text) {
       if (!required(invariant)) return;
       violations.push({ invariant, text, atMs: now() });

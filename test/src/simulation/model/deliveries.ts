@@ -22,6 +22,7 @@ export function watchedQueue(context: ModelContext, host: Host, driver: QueueDri
 
   function take(delivery: Delivery): void {
     const taskId = /"id":"([^"]+)"/.exec(delivery.body)?.[1] ?? "";
+    context.lastReceivedAt = context.now();
     log("received", host.name, delivery.token, taskId);
     held.set(delivery.token, {
       taskId,

@@ -1,8 +1,8 @@
 import { LEASE_MS } from "../definitions.ts";
 import type { ModelContext } from "./state.ts";
 
-/** Two empty polls of 20 s, after which a worker takes the queue for empty. */
-const EMPTY_MS = 45_000;
+/** Two empty polls of 20 s, after which a worker takes the queue for empty; one that a message has ended does not count. */
+const EMPTY_MS = 65_000;
 /** Two passes over the partitions, each jittered: what may lie between two looks at one of them, in `recoverAfterMs`. */
 const PASSES = 1.5;
 /** With an ordering key nothing else may say that the queue has moved past a task. */
@@ -31,7 +31,7 @@ export function checkLiveness(
     if (!waiting && record.status !== "leased") continue;
     const dueAt = Date.parse((waiting ? record.not_before : record.lease_expires_at) ?? record.created_at);
     state.waitsSince ??= now;
-    const since = Math.max(state.waitsSince, dueAt + context.skewMs, freeSince);
+    const since = Math.max(state.waitsSince, dueAt + context.skewMs, freeSince, context.lastReceivedAt);
     const patienceMs =
       EMPTY_MS +
       (1 + PASSES) * recoverAfterMs +

@@ -51,6 +51,8 @@ export interface ModelContext {
   readonly inBounds: boolean;
   readonly skewMs: number;
   readonly hosts: Map<string, Host>;
+  /** When a process last received a message, true time: up to then nobody can say that the queue is empty. */
+  lastReceivedAt: number;
   fail(invariant: Invariant, text: string): void;
   log(...parts: readonly (string | number)[]): void;
 }
