@@ -7,8 +7,6 @@ import {
 } from "@leasehold/core/driver";
 import { bytesOf, entryOf, isKeyless } from "./messages.ts";
 
-/** SQS takes ten attributes, and the content type is one of them (SQS-45). */
-const MAX_OWN_ATTRIBUTES = 9;
 /** Everything but the characters of XML 1.0 (SQS-44). */
 const ILLEGAL = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
@@ -22,9 +20,6 @@ export function refusedBySqs(message: OutgoingMessage, capabilities: Capabilitie
 
 function refusedText({ body, attributes = {}, orderingKey }: OutgoingMessage): LeaseholdError | undefined {
   const values = Object.entries(attributes);
-  if (values.length > MAX_OWN_ATTRIBUTES) {
-    return invalid("attributes", `at most ${MAX_OWN_ATTRIBUTES} beside the content type`, values.length);
-  }
   if (ILLEGAL.test(body)) return invalid("body", "characters of XML 1.0 alone", `${body.length} characters`);
   const illegal = values.find(([, value]) => ILLEGAL.test(value));
   if (illegal !== undefined) return invalid(`attributes.${illegal[0]}`, "characters of XML 1.0 alone", "others");

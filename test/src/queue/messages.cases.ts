@@ -161,7 +161,7 @@ export const messages: Suite<QueueHarness> = {
           message("body", { body: "" }),
           message("attribute", { attributes: { name: "" } }),
           message("attributes", {
-            attributes: Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`a${index}`, "1"])),
+            attributes: Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`a${index}`, "1"])),
           }),
           message("delay", { delayMs: -1 }),
           message("delay", { delayMs: Number.NaN }),

@@ -12,7 +12,8 @@ export type Limits = Pick<
 
 /** Printable ASCII: what every broker takes as an id or an ordering key. */
 const PRINTABLE_ASCII = /^[\x21-\x7e]{1,128}$/;
-const MAX_ATTRIBUTES = 10;
+/** SQS takes ten, and the content type is one of them (SQS-45): the least of all brokers holds on each. */
+const MAX_ATTRIBUTES = 9;
 /** UTF-8 needs at most this many bytes for one unit of a string's length. */
 const MAX_BYTES_PER_UNIT = 3;
 
@@ -23,7 +24,8 @@ export function refusedMessage(message: OutgoingMessage, limits: Limits): Leaseh
   const empty = values.find(([, value]) => value === "");
   if (!PRINTABLE_ASCII.test(id)) return invalid("id", "1 to 128 characters of printable ASCII", id);
   if (body === "") return invalid("body", "text that is not empty", body);
-  if (values.length > MAX_ATTRIBUTES) return invalid("attributes", `at most ${MAX_ATTRIBUTES}`, values.length);
+  if (values.length > MAX_ATTRIBUTES)
+    return invalid("attributes", `at most ${MAX_ATTRIBUTES} beside the content type`, values.length);
   if (empty !== undefined) return invalid(`attributes.${empty[0]}`, "text that is not empty", "");
   if (delayMs > 0 && limits.maxSendDelayMs === 0)
     return unsupported("delayMs: this queue delays no message: leave it out");

@@ -73,7 +73,7 @@ export interface OutgoingMessage {
   /** CloudEvents JSON text; see `encodeEnvelope`. */
   readonly body: string;
   readonly contentType: string;
-  /** At most 10, values non-empty text. */
+  /** At most 9, beside the content type: SQS takes ten of both (SQS-45). Values non-empty text. */
   readonly attributes?: Readonly<Record<string, string>>;
   /** At most `capabilities.maxSendDelayMs`. With an ordering key: `Unsupported`. */
   readonly delayMs?: number;
