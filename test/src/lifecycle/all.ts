@@ -2,6 +2,8 @@ import type { Suite } from "../suite/case.ts";
 import { aborts } from "./aborts.cases.ts";
 import { backlog } from "./backlog.cases.ts";
 import { begins } from "./begin.cases.ts";
+import { brokenRecords } from "./broken-records.cases.ts";
+import { brokerLeases } from "./broker-leases.cases.ts";
 import { budgets } from "./budget.cases.ts";
 import { claims } from "./claims.cases.ts";
 import { commitOutcomes } from "./commit-outcomes.cases.ts";
@@ -16,6 +18,7 @@ import { handlingUntil } from "./handle-deadline.cases.ts";
 import { handlerEndTable } from "./handler-end-table.cases.ts";
 import { handlerEnds } from "./handler-ends.cases.ts";
 import type { LifecycleHarness } from "./harness.ts";
+import { lanes } from "./lanes.cases.ts";
 import { lateStops } from "./late-stop.cases.ts";
 import { load } from "./load.cases.ts";
 import { noRecord } from "./no-record.cases.ts";
@@ -54,6 +57,8 @@ export const lifecycleSuites: readonly Suite<LifecycleHarness>[] = [
   decisions,
   reopening,
   deliveries,
+  brokenRecords,
+  brokerLeases,
   noRecord,
   due,
   duplicates,
@@ -66,6 +71,7 @@ export const lifecycleSuites: readonly Suite<LifecycleHarness>[] = [
   lateStops,
   outages,
   orderingKeys,
+  lanes,
   handling,
   handlingUntil,
   load,

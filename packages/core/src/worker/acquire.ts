@@ -1,16 +1,16 @@
-import { createHash } from "node:crypto";
 import { parseTime } from "../clock.ts";
 import { decodeEnvelope } from "../envelope/codec.ts";
 import { MAX_INPUT_BYTES, type TaskEvent } from "../envelope/envelope.ts";
-import { type CanonicalInput, foreignTaskId, idempotencyKeyOf, inputOf, taskIdOf } from "../envelope/ids.ts";
-import { fromUnknown, isLeaseholdError } from "../errors.ts";
+import { type CanonicalInput, idempotencyKeyOf, inputOf, taskIdOf } from "../envelope/ids.ts";
+import { fromUnknown, isLeaseholdError, isTransient } from "../errors.ts";
+import { deadLetterFence } from "../queue/dead-letter.ts";
 import type { Delivery } from "../queue/driver.ts";
 import type { Stage, TaskRecord } from "../record/record.ts";
 import { parseTraceparent } from "../telemetry/trace-context.ts";
 import { retrying } from "../util/retry.ts";
 import { within } from "../util/timeout.ts";
 import { decideRefused, isExpiredEvent, type RefusedAction } from "./decide.ts";
-import type { Runtime } from "./runtime.ts";
+import { orderingKeyOfDelivery, type Runtime } from "./runtime.ts";
 
 /** A delivery that was read: which task it is about. */
 export interface ReadDelivery {
@@ -51,15 +51,6 @@ export function readDelivery(runtime: Runtime, delivery: Delivery): ReadOutcome 
   return { ok: true, read: { event, taskId: id.taskId, input, inputHash: input.hash } };
 }
 
-/** The task id under which an unreadable message is kept where the broker has no dead-letter queue. */
-export function unreadableTaskId(queue: string, delivery: Delivery): string {
-  return foreignTaskId(
-    queue,
-    "leasehold:unreadable",
-    delivery.messageId || createHash("sha256").update(delivery.body).digest("hex"),
-  );
-}
-
 export interface Acquired {
   readonly record: TaskRecord;
   readonly previous: TaskRecord | undefined;
@@ -85,7 +76,7 @@ export interface AcquireTerms {
   readonly leaseMs: number;
   /** Monotonic time at which trying ends. */
   readonly untilMonotonic: number;
-  /** The type is unknown here: only an existing record is acquired, to be dead-lettered. */
+  /** The one that brought the event: its age, its count and the marks of a dead letter on it. */
   readonly delivery: Delivery;
 }
 
@@ -100,10 +91,7 @@ export async function acquireTask(runtime: Runtime, read: ReadDelivery, terms: A
   } catch (error) {
     const failure = fromUnknown(error, "acquire");
     runtime.telemetry.callFailed("acquire", failure.code);
-    if (failure.code === "InvalidArgument" || failure.code === "PayloadTooLarge") {
-      return { outcome: "dead-letter", code: "refused_by_store", text: failure.message };
-    }
-    if (failure.code === "Unknown" || isLeaseholdError(failure, "PermissionDenied")) {
+    if (!isTransient(failure)) {
       runtime.logger.error("a task could not be acquired", {
         task_id: read.taskId,
         code: failure.code,
@@ -148,12 +136,13 @@ async function acquireOnce(
     type: read.event.type,
     inputHash: read.inputHash,
     delivery: terms.delivery,
-    deadLetterFence: deadLetterFenceOf(read.event, terms.delivery),
+    ordered: orderingKeyOfDelivery(runtime, terms.delivery) !== undefined,
+    // In the event, or beside it.
+    deadLetterFence: read.event.deadletterfence ?? deadLetterFence(terms.delivery),
     now: clock.now(),
     leaseMs,
     maxClockSkewMs: settings.maxClockSkewMs,
     maxAbandonDelayMs: driver.capabilities.maxAbandonDelayMs,
-    orderHoldMs: settings.orderHoldMs,
   });
   if (action.action !== "reopen") return { outcome: "refused", record: answer.record, action };
   const reopenToken = entropy.token();
@@ -169,12 +158,6 @@ async function acquireOnce(
     }),
   );
   return "again";
-}
-
-/** The mark that a dead letter carries, in its event or beside it. */
-function deadLetterFenceOf(event: TaskEvent, delivery: Delivery): number | undefined {
-  const mark = event.deadletterfence ?? Number(delivery.attributes["deadletterfence"] ?? Number.NaN);
-  return Number.isSafeInteger(mark) ? mark : undefined;
 }
 
 /** No record: made from the event, with payload and lease in one go, unless it is too old or only points at a payload. */
@@ -212,7 +195,7 @@ async function createFromEvent(
   const deadline = event.deadline === undefined ? undefined : parseTime(event.deadline);
   const due = notBefore === undefined || notBefore <= sentWall;
   const token = entropy.token();
-  const created = await patiently(runtime, terms, "create", () =>
+  const creating = patiently(runtime, terms, "create", () =>
     store.create({
       taskId: read.taskId,
       type: event.type,
@@ -233,6 +216,12 @@ async function createFromEvent(
       ...(due ? { lease: { owner, leaseMs: terms.leaseMs } } : {}),
     }),
   );
+  const created = await creating.catch((error: unknown) => {
+    // What is refused here is what the event brought; a refusal of anything else says nothing against it.
+    if (isLeaseholdError(error, "InvalidArgument") || isLeaseholdError(error, "PayloadTooLarge")) return error;
+    throw error;
+  });
+  if (created instanceof Error) return { outcome: "dead-letter", code: "refused_by_store", text: created.message };
   if (created.outcome === "exists" || !due) return "again";
   const { record } = created;
   return {

@@ -26,14 +26,15 @@ export interface RefusedFacts {
   /** What the event asks for; the hash is absent when the event only points at the record. */
   readonly type: string;
   readonly inputHash: string | undefined;
-  readonly delivery: Pick<Delivery, "deliveryCount" | "orderingKey">;
+  readonly delivery: Pick<Delivery, "deliveryCount">;
+  /** Does the broker keep an order that this delivery is part of? Then it stays in its place, however long that is. */
+  readonly ordered: boolean;
   /** The fence stamped on the dead letter that this delivery is. */
   readonly deadLetterFence: number | undefined;
   readonly now: number;
   readonly leaseMs: number;
   readonly maxClockSkewMs: number;
   readonly maxAbandonDelayMs: number;
-  readonly orderHoldMs: number;
 }
 
 /** The longest that a duplicate of a live task is put away, ms. */
@@ -79,9 +80,7 @@ function decideLeased(facts: RefusedFacts): RefusedAction {
 
 function decideNotDue(facts: RefusedFacts, remainingMs: number): RefusedAction {
   if (remainingMs <= 0) return { action: "abandon", delayMs: RACE_DELAY_MS };
-  if (facts.delivery.orderingKey !== undefined)
-    return { action: "abandon", delayMs: Math.min(remainingMs, facts.orderHoldMs) };
-  if (remainingMs <= facts.maxAbandonDelayMs) return { action: "abandon", delayMs: remainingMs };
+  if (facts.ordered || remainingMs <= facts.maxAbandonDelayMs) return { action: "abandon", delayMs: remainingMs };
   return { action: "leave_to_recovery" };
 }
 

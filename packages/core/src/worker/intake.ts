@@ -1,22 +1,14 @@
-import { MAX_INPUT_BYTES } from "../envelope/envelope.ts";
 import { fromUnknown } from "../errors.ts";
 import type { ResolvedTask } from "../task/resolve.ts";
-import { canonicalJson, clipBytes, sha256Hex } from "../util/json.ts";
 import { backoffMs } from "../util/retry.ts";
-import {
-  type Acquired,
-  type AcquireResult,
-  acquireTask,
-  type ReadDelivery,
-  readDelivery,
-  unreadableTaskId,
-} from "./acquire.ts";
+import { type Acquired, type AcquireResult, acquireTask, type ReadDelivery, readDelivery } from "./acquire.ts";
 import type { HeldDelivery } from "./deliveries.ts";
 import type { Holding, Holdings } from "./holdings.ts";
-import { labelOf, type Runtime } from "./runtime.ts";
+import { labelOf, orderingKeyOfDelivery, type Runtime } from "./runtime.ts";
 import type { Settler } from "./settler.ts";
 import type { StartedRun } from "./start-run.ts";
 import type { UnknownTypes } from "./unknown-types.ts";
+import { keepUnreadable, unreadableTaskId } from "./unreadable.ts";
 
 /** What became of a delivery. `retry`: the broker shall bring it again. */
 export type Disposition = "complete" | "retry";
@@ -50,8 +42,10 @@ const ACQUIRE_PATIENCE_MS = 10_000;
 type Started =
   | { readonly is: "run"; readonly run: StartedRun }
   | { readonly is: "adopted"; readonly holding: Holding }
-  | AcquireResult
-  | { readonly outcome: "unknown_type" };
+  | NotStarted;
+
+/** No run comes of the delivery. */
+type NotStarted = Exclude<AcquireResult, { readonly outcome: "acquired" }> | { readonly outcome: "unknown_type" };
 
 export function createIntake(parts: IntakeParts): Intake {
   const { runtime, tasks, holdings, settler, unknownTypes } = parts;
@@ -107,11 +101,7 @@ export function createIntake(parts: IntakeParts): Intake {
     return { is: "adopted", holding };
   };
 
-  const dispose = async (
-    result: Exclude<Started, { readonly is: string }>,
-    read: ReadDelivery,
-    held: HeldDelivery,
-  ): Promise<Disposition> => {
+  const dispose = async (result: NotStarted, read: ReadDelivery, held: HeldDelivery): Promise<Disposition> => {
     const label = labelOf(runtime, read.event.type);
     switch (result.outcome) {
       case "dead-letter":
@@ -124,8 +114,6 @@ export function createIntake(parts: IntakeParts): Intake {
           read.taskId,
           backoffMs(Math.max(held.delivery.deliveryCount ?? 1, 1) - 1, STORE_BACKOFF_MS, STORE_BACKOFF_CAP_MS, entropy),
         );
-      case "acquired":
-        return "retry";
       case "refused":
         break;
     }
@@ -154,8 +142,11 @@ export function createIntake(parts: IntakeParts): Intake {
     return "complete";
   };
 
+  /** With an ordering key the delay holds up all that comes behind it, so it is limited, whatever it is for. */
   const abandon = async (held: HeldDelivery, taskId: string, delayMs: number): Promise<Disposition> => {
-    await settler.settle(held, taskId, { verb: "abandon", delayMs });
+    const ordered = orderingKeyOfDelivery(runtime, held.delivery) !== undefined;
+    const longestMs = ordered ? runtime.settings.orderHoldMs : Number.POSITIVE_INFINITY;
+    await settler.settle(held, taskId, { verb: "abandon", delayMs: Math.min(delayMs, longestMs) });
     return "retry";
   };
 
@@ -168,7 +159,7 @@ export function createIntake(parts: IntakeParts): Intake {
       return "complete";
     }
     try {
-      await keepUnreadable(held, code, text);
+      await keepUnreadable(runtime, held.delivery, code, text);
     } catch (error) {
       runtime.logger.error("a message without a dead-letter queue could not be kept in the store; it will come again", {
         error: fromUnknown(error, "keeping a message").message,
@@ -176,42 +167,6 @@ export function createIntake(parts: IntakeParts): Intake {
       return abandon(held, taskId, STORE_BACKOFF_MS);
     }
     return complete(held, taskId);
-  };
-
-  const keepUnreadable = async (held: HeldDelivery, code: string, text: string): Promise<void> => {
-    const { store, settings, owner } = runtime;
-    const taskId = unreadableTaskId(driver.queue, held.delivery);
-    const { delivery } = held;
-    const input = canonicalJson(
-      { body: clipBytes(delivery.body, MAX_INPUT_BYTES / 2), content_type: delivery.contentType ?? null },
-      "message",
-    );
-    const token = entropy.token();
-    const at = clock.now();
-    const leaseMs = settings.receiveLeaseMs;
-    const created = await store.create({
-      taskId,
-      type: "unreadable",
-      queue: driver.queue,
-      input,
-      inputHash: sha256Hex(input),
-      idempotencyKey: taskId,
-      at,
-      recoverAfterMs: settings.recoverAfterMs,
-      retentionMs: settings.retentionMs,
-      token,
-      lease: { owner, leaseMs },
-    });
-    if (created.outcome === "exists" && created.record.status !== "leased") return;
-    const holderToken = created.record.lease_token ?? token;
-    await store.deadLetter({
-      taskId,
-      token: holderToken,
-      seq: (created.record.lease_seq ?? 0) + 1,
-      at,
-      endReason: `${code}: ${clipBytes(text, 512)}`,
-      retentionMs: settings.retentionMs,
-    });
   };
 
   return {

@@ -1,7 +1,7 @@
 import type { HeldDelivery } from "./deliveries.ts";
 import type { Disposition } from "./intake.ts";
 import type { Runtime } from "./runtime.ts";
-import { brokerLeaseMs } from "./runtime.ts";
+import { brokerLeaseMs, orderingKeyOfDelivery } from "./runtime.ts";
 import type { Settler } from "./settler.ts";
 
 /**
@@ -23,11 +23,18 @@ interface Waiting {
   readonly giveBack: () => void;
 }
 
-export function createLanes(runtime: Runtime, settler: Settler): Lanes {
-  const lanes = new Map<string, Waiting[]>();
+/** The deliveries of one key that are here: one at work, and those that wait behind it, in their order. */
+interface Lane {
+  head: HeldDelivery;
+  readonly tail: Waiting[];
+}
 
-  const giveBackTail = async (tail: Waiting[]): Promise<void> => {
-    for (let waiting = tail.pop(); waiting !== undefined; waiting = tail.pop()) {
+export function createLanes(runtime: Runtime, settler: Settler): Lanes {
+  const lanes = new Map<string, Lane>();
+
+  /** Those that are there now: what comes while they are given back may be one of them again, and so on without end. */
+  const giveBackTail = async ({ tail }: Lane): Promise<void> => {
+    for (const waiting of tail.splice(0).reverse()) {
       await settler.settle(
         waiting.held,
         waiting.held.delivery.messageId,
@@ -38,42 +45,60 @@ export function createLanes(runtime: Runtime, settler: Settler): Lanes {
     }
   };
 
+  const leave = (lane: Lane, waiting: Waiting): void => {
+    const place = lane.tail.indexOf(waiting);
+    if (place >= 0) lane.tail.splice(place, 1);
+    waiting.held.letGo();
+    waiting.giveBack();
+  };
+
+  /** Where a delivery belongs behind the head: a message that comes again takes its own place, and shows that its former lease was lost. */
+  const placeIn = (lane: Lane, { delivery }: HeldDelivery): number => {
+    if (delivery.messageId === lane.head.delivery.messageId) {
+      lane.head.reportLost();
+      return 0;
+    }
+    const place = lane.tail.findIndex(({ held }) => held.delivery.messageId === delivery.messageId);
+    if (place < 0) return lane.tail.length;
+    leave(lane, lane.tail[place] as Waiting);
+    return place;
+  };
+
+  const turnIn = (lane: Lane, held: HeldDelivery): Promise<"start" | "given_back"> =>
+    new Promise((resolve) => {
+      const waiting: Waiting = { held, start: () => resolve("start"), giveBack: () => resolve("given_back") };
+      lane.tail.splice(placeIn(lane, held), 0, waiting);
+      held.keepFor({
+        leaseMs: () => brokerLeaseMs(runtime, runtime.settings.receiveLeaseMs),
+        mayExtend: () => true,
+        // The broker has it again: nothing of it is done here.
+        onLoss: () => leave(lane, waiting),
+      });
+    });
+
   return {
     async enter(held, process) {
-      const key = held.delivery.orderingKey;
+      const key = orderingKeyOfDelivery(runtime, held.delivery);
       if (key === undefined) return process(held);
-      const lane = lanes.get(key);
-      if (lane !== undefined) {
-        const turn = await new Promise<"start" | "given_back">((resolve) => {
-          const waiting: Waiting = { held, start: () => resolve("start"), giveBack: () => resolve("given_back") };
-          lane.push(waiting);
-          held.keepFor({
-            leaseMs: () => brokerLeaseMs(runtime, runtime.settings.receiveLeaseMs),
-            mayExtend: () => true,
-            onLoss() {
-              // The broker has it again: nothing of it is done here.
-              const place = lane.indexOf(waiting);
-              if (place >= 0) lane.splice(place, 1);
-              held.letGo();
-              waiting.giveBack();
-            },
-          });
-        });
-        if (turn === "given_back") return "retry";
+      let lane = lanes.get(key);
+      if (lane === undefined) {
+        lane = { head: held, tail: [] };
+        lanes.set(key, lane);
       } else {
-        lanes.set(key, []);
+        if ((await turnIn(lane, held)) === "given_back") return "retry";
+        lane.head = held;
       }
       const disposition = await process(held);
-      const tail = lanes.get(key) ?? [];
-      // The head comes again, so nothing behind it may be started before it.
-      if (disposition === "retry") await giveBackTail(tail);
-      const next = tail.shift();
+      // The head comes again, so nothing behind it may be started before it; unless it is here already, at the front.
+      const isHere = lane.tail[0]?.held.delivery.messageId === held.delivery.messageId;
+      if (disposition === "retry" && !isHere) await giveBackTail(lane);
+      const next = lane.tail.shift();
       if (next === undefined) lanes.delete(key);
       else next.start();
       return disposition;
     },
     async releaseTail(head) {
-      const key = head.delivery.orderingKey;
+      const key = orderingKeyOfDelivery(runtime, head.delivery);
       const lane = key === undefined ? undefined : lanes.get(key);
       if (lane !== undefined) await giveBackTail(lane);
     },

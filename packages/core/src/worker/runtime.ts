@@ -1,7 +1,7 @@
 import type { PayloadStore } from "../client/payload-store.ts";
 import type { Clock } from "../clock.ts";
 import type { Entropy } from "../entropy.ts";
-import type { QueueDriver } from "../queue/driver.ts";
+import type { Delivery, QueueDriver } from "../queue/driver.ts";
 import type { TaskRecord } from "../record/record.ts";
 import type { TaskStore } from "../store/task-store.ts";
 import type { Logger } from "../telemetry/logger.ts";
@@ -56,6 +56,11 @@ export function leaseMarginMs(leaseMs: number): number {
 /** The ordering key of a task, where the queue keeps an order; elsewhere it is only a word in the record. */
 export function orderingKeyOf(runtime: Runtime, record: Pick<TaskRecord, "ordering_key">): string | undefined {
   return runtime.driver.capabilities.ordering ? record.ordering_key : undefined;
+}
+
+/** The ordering key of a delivery, likewise: an SQS standard queue hands out message groups without keeping their order. */
+export function orderingKeyOfDelivery(runtime: Runtime, delivery: Pick<Delivery, "orderingKey">): string | undefined {
+  return runtime.driver.capabilities.ordering ? delivery.orderingKey : undefined;
 }
 
 /** The label of a task type on this worker's queue. */
