@@ -66,7 +66,12 @@ export async function liveLeases(count: number, leaseMs: number, holdMs: number)
     { name: `${name}: lost in ${holdMs / 1_000} s`, value: lost, unit: "leases", goal: "0" },
     { name: `${name}: CPU, memory store included`, value: share * 100, unit: "% of a core", goal: "<= 10" },
     { name: `${name}: extensions per broker call`, value: perCall, unit: "items", goal: "~10" },
-    { name: `${name}: heap, records included`, value: heapPerLease / 1_024, unit: "KB/lease", goal: "<= 4 without record" },
+    {
+      name: `${name}: heap, records included`,
+      value: heapPerLease / 1_024,
+      unit: "KB/lease",
+      goal: "<= 4 without record",
+    },
   ];
 }
 

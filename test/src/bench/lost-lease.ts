@@ -1,6 +1,6 @@
 import { createClient, createWorker, defineTask, LeaseholdError } from "@leasehold/core";
-import { createMemoryBroker, createMemoryItems, createMemoryQueue, withFaults } from "@leasehold/core/memory";
 import { createTaskStore, systemClock } from "@leasehold/core/driver";
+import { createMemoryBroker, createMemoryItems, createMemoryQueue, withFaults } from "@leasehold/core/memory";
 import { z } from "zod";
 import type { BenchRow } from "./row.ts";
 
@@ -35,5 +35,12 @@ export async function lostLease(leaseMs: number): Promise<readonly BenchRow[]> {
   stop.abort();
   await running;
   const marginMs = Math.min(Math.max(1_000, leaseMs * 0.05), leaseMs / 4);
-  return [{ name: `lease of ${leaseMs / 1_000} s, store down: abort after its deadline`, value: heardMs - startedMs - (leaseMs - marginMs), unit: "ms", goal: "< 50" }];
+  return [
+    {
+      name: `lease of ${leaseMs / 1_000} s, store down: abort after its deadline`,
+      value: heardMs - startedMs - (leaseMs - marginMs),
+      unit: "ms",
+      goal: "< 50",
+    },
+  ];
 }
