@@ -6,10 +6,11 @@ import { createMemoryItems } from "../memory/items.ts";
 import { createMemoryQueue } from "../memory/queue.ts";
 import { createTaskStore } from "../store/create-task-store.ts";
 import { defineTask } from "../task/define-task.ts";
+import type { Duration } from "../util/duration.ts";
 import { createKeeper, type Kept } from "./keeper.ts";
 import { resolveWorker } from "./options.ts";
 
-function opened(lease: string) {
+function opened(lease: Duration) {
   const timeline = createTimeline();
   const clock = timeline.clock();
   const { runtime } = resolveWorker({
@@ -39,7 +40,7 @@ for (const { lease, heardMs } of [
   { lease: "10m", heardMs: 1_000 },
   { lease: "6s", heardMs: 500 },
   { lease: "1s", heardMs: 250 },
-]) {
+] as const) {
   test(`a suspend is heard within ${heardMs} ms with a lease of ${lease}`, async () => {
     const { timeline, clock, keeper } = opened(lease);
     const item = kept(() => Number.MAX_SAFE_INTEGER);
