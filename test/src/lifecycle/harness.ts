@@ -23,6 +23,7 @@ export type Ability =
   | BrokerAct
   | "ordering"
   | "total lease"
+  | "short delay"
   | "short retention"
   | "stop the broker"
   | "count deliveries"

@@ -121,8 +121,8 @@ export const recovery: Suite<LifecycleHarness> = {
         const released = await world.reaches(taskId, "released");
         await world.until(() => first.calls.some(({ name }) => name === "queue.abandon" || name === "queue.complete"));
         first.crash();
-        const { visible, delayed } = await world.broker.counts();
-        if (visible + delayed > 0) await world.broker.act("lose");
+        const { visible, leased, delayed } = await world.broker.counts();
+        if (visible + leased + delayed > 0) await world.broker.act("lose");
         world.worker("b", { tasks: [task] });
         const record = await world.reaches(taskId, "settled");
         expectFacts(record, { attempt: 2, attempts_total: 2 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { defineTask, LeaseholdError, type TaskContext, type TaskDefinition, type TaskRecord } from "@leasehold/core";
 import {
@@ -228,7 +229,8 @@ export async function deadLetterCodes(world: World): Promise<readonly (string | 
 
 /** Puts an event into the queue, as any producer may. */
 export async function sendEvent(world: World, event: TaskEvent, orderingKey?: string): Promise<void> {
-  const message = { id: event.id, body: encodeEnvelope(event), contentType: EVENT_CONTENT_TYPE };
+  // An id of its own: a queue may drop a message whose id came before.
+  const message = { id: `${event.id}.${randomUUID()}`, body: encodeEnvelope(event), contentType: EVENT_CONTENT_TYPE };
   const [outcome] = await world.until(
     world.queue.send([{ ...message, ...(orderingKey !== undefined && { orderingKey }) }]),
   );

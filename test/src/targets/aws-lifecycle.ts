@@ -73,7 +73,8 @@ async function endAll(worlds: readonly OpenedWorld[], servers: AwsServers): Prom
 /** What SQS cannot be made to do; the ids are those of provider-facts. */
 function cannotOf(fifo: boolean): Readonly<Partial<Record<Ability, string>>> {
   return {
-    "total lease": "SQS holds a message for 12 h from receive, and no setting changes that (SQS-05)",
+    "total lease": "SQS holds a message for up to 12 h from receive, and no setting changes that (SQS-05)",
+    "short delay": "SQS hides a message for up to 12 h, and no setting changes that (SQS-04)",
     "many tasks": "it is played on the plain memory target",
     ...(fifo
       ? { duplicate: "a FIFO queue delivers no message twice" }

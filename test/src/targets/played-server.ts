@@ -66,14 +66,18 @@ export function playServer(timeline: Timeline, openCalls: () => number): PlayedS
       close: () => items.close(),
     }),
     async wait(ms) {
-      let isOver = false;
+      const end = clock.now() + ms;
       await rest();
-      clock.setTimer(ms, () => {
-        isOver = true;
-      });
-      while (!isOver) {
-        await timeline.runNext();
-        await rest();
+      // More than once for weeks: a single timer is not that long.
+      while (clock.now() < end) {
+        let isOver = false;
+        clock.setTimer(end - clock.now(), () => {
+          isOver = true;
+        });
+        while (!isOver) {
+          await timeline.runNext();
+          await rest();
+        }
       }
       // What else is due at that instant.
       await timeline.advance(0);

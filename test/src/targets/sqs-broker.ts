@@ -1,4 +1,4 @@
-import { GetQueueAttributesCommand, StartMessageMoveTaskCommand } from "@aws-sdk/client-sqs";
+import { ListMessageMoveTasksCommand, StartMessageMoveTaskCommand } from "@aws-sdk/client-sqs";
 import type { BrokerPort } from "../lifecycle/world.ts";
 import type { AwsServers } from "./aws-servers.ts";
 import { arnOf, type SqsQueue } from "./sqs-side.ts";
@@ -10,21 +10,9 @@ const MOVE_MS = 1_000;
 export function brokerOf({ sqs, clients, played }: AwsServers, { queueUrl, deadLetterUrl = "" }: SqsQueue): BrokerPort {
   const { control } = clients;
 
-  async function countsOf(url: string) {
-    const AttributeNames = [
-      "ApproximateNumberOfMessages",
-      "ApproximateNumberOfMessagesNotVisible",
-      "ApproximateNumberOfMessagesDelayed",
-    ] as const;
-    const command = new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: [...AttributeNames] });
-    const { Attributes = {} } = await control.send(command);
-    const [visible = 0, leased = 0, delayed = 0] = AttributeNames.map((name) => Number(Attributes[name]));
-    return { visible, leased, delayed };
-  }
-
-  async function countDeadLetters(): Promise<number> {
-    const { visible, leased, delayed } = await countsOf(deadLetterUrl);
-    return visible + leased + delayed;
+  function countDeadLetters(): number {
+    const { visible, inFlight, delayed } = sqs.acts(deadLetterUrl).counts();
+    return visible + inFlight + delayed;
   }
 
   return {
@@ -33,13 +21,16 @@ export function brokerOf({ sqs, clients, played }: AwsServers, { queueUrl, deadL
     },
     messageIds: async () => sqs.acts(queueUrl).messageIds(),
     async redriveByHand() {
-      const before = await countDeadLetters();
       const move = { SourceArn: await arnOf(control, deadLetterUrl), DestinationArn: await arnOf(control, queueUrl) };
       await control.send(new StartMessageMoveTaskCommand(move));
       await played.wait(MOVE_MS);
-      return before - (await countDeadLetters());
+      const tasks = await control.send(new ListMessageMoveTasksCommand({ SourceArn: move.SourceArn, MaxResults: 1 }));
+      return tasks.Results?.[0]?.ApproximateNumberOfMessagesMoved ?? 0;
     },
-    counts: async () => ({ ...(await countsOf(queueUrl)), deadLetters: await countDeadLetters() }),
+    async counts() {
+      const { visible, inFlight, delayed } = sqs.acts(queueUrl).counts();
+      return { visible, leased: inFlight, delayed, deadLetters: countDeadLetters() };
+    },
     stop: sqs.pause,
     start: sqs.resume,
   };

@@ -1,9 +1,10 @@
 import type { NamedQueue } from "./broker.ts";
+import type { Counts } from "./inventory.ts";
 import type { Message } from "./message.ts";
 
 /**
- * What a broker may do to a message without being asked, done on request. Each names the message by the id that its
- * sender got, and is false when the queue has none such.
+ * What a broker may do to a message without being asked, done on request, and a look at what is there. Each act names the
+ * message by the id that its sender got, and is false when the queue has none such.
  */
 export interface SqsActs {
   /** The lease, or the delay, ends now. */
@@ -18,6 +19,8 @@ export interface SqsActs {
   corrupt(messageId: string, deliveries?: number): boolean;
   /** The ids of everything that is there, in the order of arrival. */
   messageIds(): readonly string[];
+  /** How many messages there are: to be received, in flight, not yet to be seen. Exact, and without a call. */
+  counts(): Counts;
 }
 
 export function createActs(
@@ -66,5 +69,6 @@ export function createActs(
         return true;
       }),
     messageIds: () => inventory.messages().map((message) => message.content.id),
+    counts: inventory.counts,
   };
 }
