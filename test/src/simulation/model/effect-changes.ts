@@ -49,6 +49,9 @@ function checkChange(
       ) {
         context.fail(5, `${at}: effect ${slot}, which nothing guards, was begun again`);
       }
+      if (after.allow_commit !== undefined && after.resolution?.effect === slot) {
+        context.fail(5, `${at}: effect ${slot} was begun, and the leave to commit it again is still there`);
+      }
       state.claims.set(slot, context.now() + BUDGETS_MS.commit);
       state.begun.set(`${after.fence} ${slot}`, Date.parse(after.lease_expires_at ?? ""));
       if (then === undefined || then.state === "failed") state.begunAnew.add(`${after.fence} ${slot}`);
