@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { EffectState } from "@leasehold/core";
-import type { TaskRecord } from "@leasehold/core/driver";
+import type { TaskRecord, TaskStore } from "@leasehold/core/driver";
 import type { StoreHarness } from "./harness.ts";
 import {
   at,
@@ -28,7 +28,7 @@ export function request(harness: StoreHarness, scene: Scene, token = harness.uni
 }
 
 /** A cancel of the task by somebody. */
-export function cancel(harness: StoreHarness, scene: Scene, token?: string) {
+export function cancel(harness: StoreHarness, scene: Scene, token?: string): ReturnType<TaskStore["cancel"]> {
   return harness.store.cancel({ ...request(harness, scene, token), reason: "no longer needed" });
 }
 
