@@ -78,7 +78,9 @@ export function createWorld(parts: WorldParts): OpenedWorld {
       async act(act, taskId) {
         let done = false;
         const messageIds = taskId === undefined ? await parts.broker.messageIds() : postbox.messagesOf(taskId);
-        for (const messageId of messageIds) done = (await parts.broker.act(act, messageId)) || done;
+        // Leases that end together: from the last one on, as a first that ends alone could be received alone.
+        for (const messageId of act === "expire" ? messageIds.toReversed() : messageIds)
+          done = (await parts.broker.act(act, messageId)) || done;
         if (!done)
           throw new Error(`the broker has no message${taskId === undefined ? "" : ` of task ${taskId}`} to ${act}`);
       },
