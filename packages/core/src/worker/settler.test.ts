@@ -92,27 +92,3 @@ test("a driver that throws before its settle has begun is asked again", async ()
   assert.deepEqual(verbs, ["complete", "complete"]);
   assert.equal(visible, 0);
 });
-
-test("where a broker cannot put away, what is not for now comes back when its lease runs out, not at once", async () => {
-  const timeline = createTimeline();
-  const clock = timeline.clock();
-  const queue = createMemoryQueue({ name: "q", clock, settings: { maxAbandonDelayMs: 0 } });
-  const store = createTaskStore({ items: createMemoryItems() });
-  const elsewhere = defineTask({ type: "elsewhere", input: z.object({}), run: () => "done" });
-  const here = defineTask({ type: "here", input: z.object({}), run: () => "done" });
-  await timeline.until(createClient({ queue, store, clock }).enqueue(elsewhere, {}));
-  let received = 0;
-  const receive: QueueDriver["receive"] = async (options) => {
-    const deliveries = await queue.receive(options);
-    received += deliveries.length;
-    return deliveries;
-  };
-  const stop = new AbortController();
-  const running = createWorker({ queue: { ...queue, receive }, store, tasks: [here], clock }).run({
-    signal: stop.signal,
-  });
-  await timeline.advance(600_000);
-  stop.abort();
-  await timeline.until(running);
-  assert.ok(received > 1 && received <= 11, `received ${received} times in 10 minutes`);
-});

@@ -143,8 +143,6 @@ export function createSettler(runtime: Runtime, onSettled: () => void = () => un
     async settle(held, taskId, end, options = {}) {
       if (!(await held.claimSettle(end.verb))) return;
       if (end.verb === "abandon" && held.pastDeadline()) return;
-      // A broker that cannot put away would bring it back at once, again and again: its lease runs out instead.
-      if (end.verb === "abandon" && end.delayMs > 0 && maxAbandonDelayMs === 0) return;
       // A push runtime settles by what the handler returns.
       if (driver.capabilities.settle === "return" && end.verb !== "dead-letter") return;
       const done = new Promise<void>((resolve) => {
