@@ -49,7 +49,8 @@ export const commitOutcomes: Suite<LifecycleHarness> = {
       async run(harness) {
         const world = await harness.open();
         world.system.next("commit", { showAfterMs: 90_000 });
-        const task = publishing(world, "idempotent");
+        // More attempts than short back-offs can use up before it is shown.
+        const task = { ...publishing(world, "idempotent"), attempts: 20 };
         const taskId = await enqueue(world, world.client(), task);
         world.worker("a", { tasks: [task] });
         expectFacts(await world.reaches(taskId, "released"), {

@@ -74,7 +74,7 @@ async function endAll(worlds: readonly OpenedWorld[], servers: AwsServers): Prom
 function cannotOf(fifo: boolean): Readonly<Partial<Record<Ability, string>>> {
   return {
     "total lease": "SQS holds a message for up to 12 h from receive, and no setting changes that (SQS-05)",
-    "short delay": "SQS hides a message for up to 12 h, and no setting changes that (SQS-04)",
+    "short delay": "SQS hides a message for up to 12 h, and no setting changes that (SQS-02)",
     "many tasks": "it is played on the plain memory target",
     ...(fifo
       ? { duplicate: "a FIFO queue delivers no message twice" }
