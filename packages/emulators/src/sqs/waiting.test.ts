@@ -192,6 +192,7 @@ describe("delays, long polls, the in-flight limit", () => {
     assert.equal(acts.expire(id), false);
     await one();
     assert.deepEqual(acts.messageIds(), [id]);
+    assert.deepEqual(acts.counts(), { visible: 0, inFlight: 1, delayed: 0 });
     assert.ok(acts.lose(id));
     assert.equal(acts.lose(id), false);
     assert.deepEqual(await receive(), []);
