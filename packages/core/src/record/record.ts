@@ -162,7 +162,7 @@ export const taskRecordSchema = z.looseObject({
   claim_count: count,
   /** The last ten finished attempts, newest last. */
   attempts: z.array(attemptSchema),
-  /** Releases in a row at which an end could not read an effect back; three park. */
+  /** Releases at which an end could not read an effect back, since the last decision of a person; three park. */
   unread_releases: count.optional(),
   resolution: resolutionSchema.optional(),
   /** Set by `resume(commit-again)` to the fence it read: allows one begin of `resolution.effect`, which removes it. */

@@ -26,7 +26,7 @@ const FIELDS: Readonly<Record<keyof EffectDefinition, true>> = {
   verify: true,
 };
 
-/** What task types, effect names and the like are made of. */
+/** What effect names are made of. */
 export const EFFECT_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**

@@ -37,7 +37,7 @@ export interface Telemetry {
   eventLoopDelay(delayMs: number): void;
   /** `begun`, `committed`, `verified`, `not_committed`, `unknown`, `found_on_retry`, `not_found`, `refused`. */
   effect(task: TaskLabel, effect: string, outcome: string): void;
-  /** The recovery loop or a human decision rang a task: `lost`, `due`, `lapsed`, `resumed`, `reopened`, `released`. */
+  /** The recovery loop or a human decision rang a task: `lost`, `lapsed`, `resumed`, `reopened`, `released`, `enqueued_again`, `cancel_requested`. */
   ring(queue: string, cause: string): void;
   /** A claim with a vague reason: counted each time, logged once per type with the reason where it is given. */
   vagueClaim(task: TaskLabel, stage: Stage, reason?: string): void;

@@ -6,6 +6,7 @@ import type { HolderState } from "../store/task-store.ts";
 import type { ClaimRequest } from "../task/define.ts";
 import type { ResolvedTask } from "../task/resolve.ts";
 import { durationMs } from "../util/duration.ts";
+import { kindOf } from "../util/issues.ts";
 import { clipBytes } from "../util/json.ts";
 import { isVague, storedReason } from "../util/reason.ts";
 import type { Runtime } from "./runtime.ts";
@@ -183,12 +184,6 @@ function checkClaim(request: ClaimRequest): void {
       );
     }
   }
-}
-
-function kindOf(value: unknown): string {
-  return typeof value === "string"
-    ? JSON.stringify(value.slice(0, 40))
-    : String(value === null ? "null" : typeof value === "number" ? value : typeof value);
 }
 
 /** Only what a record keeps, whatever else the handler's object holds. */

@@ -61,8 +61,6 @@ export interface Lease {
   abort(reason: AbortReason): void;
   /** The lease is gone. */
   lose(reason: AbortReason): void;
-  /** Waits for writes under way. */
-  idle(): Promise<void>;
 }
 
 export interface LeaseStart {
@@ -229,8 +227,5 @@ export function createLease(runtime: Runtime, start: LeaseStart): Lease {
     },
     abort,
     lose,
-    async idle() {
-      await turn.catch(() => undefined);
-    },
   };
 }
