@@ -138,7 +138,8 @@ async function take(
       claimed(step.budgetMs);
       return task.renew({
         stage: step.stage,
-        reason: `rendering draft ${task.input.n}`,
+        // Equal claims buy no time, and `repeat` plays them: another budget is another claim.
+        reason: `rendering draft ${task.input.n}, ${step.budgetMs} ms to go`,
         budget: step.budgetMs,
         ...(step.unguarded && step.stage === "external_call" ? { guard: "none" as const } : {}),
       });

@@ -65,6 +65,8 @@ export function watchedQueue(context: ModelContext, host: Host, driver: QueueDri
     if (state === undefined || state.record.status !== "leased" || state.holder?.host !== host) return;
     // It may be the delivery of an earlier lease of this process, whose end was answered late.
     if ((state.endedBy.get(host.name) ?? Number.NEGATIVE_INFINITY) >= one.receivedAt) return;
+    // Or it was judged by a record that had ended or was parked, and a person has put the task back since.
+    if (state.leftEndAt >= one.receivedAt) return;
     fail(9, `${at}, while the lease on task ${one.taskId} goes on`);
   }
 

@@ -65,6 +65,8 @@ export function createRecordChecks(context: ModelContext, evidence: EvidenceBook
     if (before.settlement_receipt !== undefined && !same(before.settlement_receipt, after.settlement_receipt)) {
       fail(2, `${at}: the settlement receipt changed`);
     }
+    const isOver = ({ status }: TaskRecord): boolean => ENDS.has(status) || status === "parked";
+    if (isOver(before) && !isOver(after)) state.leftEndAt = context.now();
     state.record = after;
     state.waitsSince = undefined;
   }
@@ -80,6 +82,7 @@ export function createRecordChecks(context: ModelContext, evidence: EvidenceBook
       holder: leased && host !== undefined ? { host, at: context.now() } : undefined,
       runs: [],
       endedBy: new Map(),
+      leftEndAt: Number.NEGATIVE_INFINITY,
       permissions: new Map(),
       vouched: new Set(),
       claims: new Map(),

@@ -28,6 +28,8 @@ export interface TaskState {
   readonly runs: Run[];
   /** When each process last ended a lease of it, true time. */
   readonly endedBy: Map<string, number>;
+  /** When it last left an end, or the wait for a person, true time. */
+  leftEndAt: number;
   /** Permissions to commit again that people gave, by effect. */
   readonly permissions: Map<string, number>;
   /** People who said that an effect was committed: `<slot> <person>`. */
