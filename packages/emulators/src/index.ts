@@ -1,9 +1,10 @@
+export type { BrokerActs, MessageCounts } from "./broker-acts.ts";
+export type { Call, CallCount, CallCounters } from "./calls.ts";
 export type { EmulatorClock, EmulatorTimer } from "./clock.ts";
 export { type DynamodbEmulator, type DynamodbOptions, startDynamodb } from "./dynamodb/start.ts";
+export type { Fault, FaultError, FaultHandle, FaultRule, Faults } from "./faults.ts";
 export { createHandClock, type HandClock } from "./hand-clock.ts";
-export type { Call, CallCount, CallCounters } from "./http/calls.ts";
-export type { Fault, FaultError, FaultHandle, FaultRule, Faults } from "./http/faults.ts";
-export type { Emulator, EmulatorOptions } from "./shape.ts";
+export type { Emulator, EmulatorOptions, HttpEmulatorOptions } from "./shape.ts";
 export type { SqsActs } from "./sqs/acts.ts";
 export type { StaleHandles } from "./sqs/queue.ts";
 export type { QueueAttributes } from "./sqs/queue-attributes.ts";

@@ -1,9 +1,9 @@
 import { EventEmitter } from "node:events";
 import dynalite from "dynalite";
 import { type Reply, type Request, type Service, startFront } from "../http/front.ts";
-import type { Emulator, EmulatorOptions } from "../shape.ts";
+import type { Emulator, HttpEmulatorOptions } from "../shape.ts";
 
-export type DynamodbOptions = EmulatorOptions;
+export type DynamodbOptions = HttpEmulatorOptions;
 export type DynamodbEmulator = Emulator;
 
 /** Statuses that differ from 400 among the errors that a client can meet. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { ListQueuesCommand, SendMessageBatchCommand, SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
+import type { Call } from "../calls.ts";
 import { credentials, openSqs, until } from "../testing/sqs.ts";
-import type { Call } from "./calls.ts";
 
 describe("faults at the front", () => {
   it("drops a connection before a call is applied, or after", async (test) => {

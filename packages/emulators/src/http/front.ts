@@ -1,9 +1,9 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { type Call, createCallBook } from "../calls.ts";
 import { type EmulatorClock, steadyClock, wait } from "../clock.ts";
-import type { Emulator, EmulatorOptions } from "../shape.ts";
-import { type Call, createCallBook } from "./calls.ts";
-import { createFaultPlan, type Fault, type FaultError } from "./faults.ts";
+import { createFaultPlan, type Fault, type FaultError } from "../faults.ts";
+import type { Emulator, HttpEmulatorOptions } from "../shape.ts";
 
 /** An answer, ready to be written. */
 export interface Reply {
@@ -40,7 +40,7 @@ export interface Service {
 const KEEP_ALIVE_MS = 120_000;
 
 /** Starts a service on 127.0.0.1. The one shape of all emulators over HTTP is made here. */
-export async function startFront(service: Service, options: EmulatorOptions): Promise<Emulator> {
+export async function startFront(service: Service, options: HttpEmulatorOptions): Promise<Emulator> {
   const clock = options.clock ?? steadyClock;
   const calls = createCallBook();
   const faults = createFaultPlan(options.faults ?? [], options.latencyMs ?? 0);

@@ -1,26 +1,10 @@
+import type { BrokerActs } from "../broker-acts.ts";
 import type { NamedQueue } from "./broker.ts";
-import type { Counts } from "./inventory.ts";
 import type { Message } from "./message.ts";
 
-/**
- * What a broker may do to a message without being asked, done on request, and a look at what is there. Each act names the
- * message by the id that its sender got, and is false when the queue has none such.
- */
-export interface SqsActs {
-  /** The lease, or the delay, ends now. */
-  expire(messageId: string): boolean;
-  /** It is delivered once more, whatever becomes of the first: another handle, the same id (SQS-09). False on a FIFO queue. */
-  duplicate(messageId: string): boolean;
-  /** It vanishes. */
-  lose(messageId: string): boolean;
-  /** It goes to the dead-letter queue by the redrive policy, without a word to its holder. False without a policy. */
-  deadLetterByCount(messageId: string): boolean;
+export interface SqsActs extends BrokerActs {
   /** Its next deliveries (default: the next one) carry a wrong MD5 of the body (SQS-30). */
   corrupt(messageId: string, deliveries?: number): boolean;
-  /** The ids of everything that is there, in the order of arrival. */
-  messageIds(): readonly string[];
-  /** How many messages there are: to be received, in flight, not yet to be seen. Exact, and without a call. */
-  counts(): Counts;
 }
 
 export function createActs(

@@ -1,17 +1,12 @@
+import type { MessageCounts } from "../broker-acts.ts";
 import type { EmulatorClock } from "../clock.ts";
 import { createHidden } from "./hidden.ts";
 import { type Content, createMessage, type Message, type MessageOrigin } from "./message.ts";
 import { createFifoShelf, createStandardShelf } from "./shelf.ts";
 
-export interface Counts {
-  readonly visible: number;
-  readonly inFlight: number;
-  readonly delayed: number;
-}
-
 /** The messages of one queue and what time does to them. Time is settled before each look, whether anybody asked meanwhile or not. */
 export interface Inventory {
-  counts(): Counts;
+  counts(): MessageCounts;
   get(number: number): Message | undefined;
   /** Everything that is there, by order of arrival. */
   messages(): readonly Message[];

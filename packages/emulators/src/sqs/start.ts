@@ -1,13 +1,13 @@
 import { steadyClock } from "../clock.ts";
 import { startFront } from "../http/front.ts";
-import type { Emulator, EmulatorOptions } from "../shape.ts";
+import type { Emulator, HttpEmulatorOptions } from "../shape.ts";
 import { createActs, type SqsActs } from "./acts.ts";
 import { ACCOUNT_ID, createBroker } from "./broker.ts";
 import type { StaleHandles } from "./queue.ts";
 import type { QueueAttributes } from "./queue-attributes.ts";
 import { createSqsService } from "./service.ts";
 
-export interface SqsOptions extends EmulatorOptions, Partial<StaleHandles> {
+export interface SqsOptions extends HttpEmulatorOptions, Partial<StaleHandles> {
   /** How many messages of a queue may be in flight. Default 120,000 (SQS-70). */
   readonly inFlightLimit?: number;
   /** Leave out the header `x-amzn-query-error`, as some servers do: SDKs then show other error names (SQS-21). Default false. */

@@ -15,10 +15,10 @@ export interface Fault {
 }
 
 export interface FaultError {
-  /** As the service names it: `RequestThrottled`, `ProvisionedThroughputExceededException`. */
+  /** As the service names it: `RequestThrottled`, `UNAVAILABLE`, `com.microsoft:server-busy`. */
   readonly code: string;
   readonly message?: string;
-  /** HTTP status. Default: the one that the service uses for this code; 400 for a code that is not known. */
+  /** HTTP status, where there is one. Default: the one that the service uses for this code; 400 for a code that is not known. */
   readonly status?: number;
 }
 
