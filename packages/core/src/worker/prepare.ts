@@ -1,11 +1,10 @@
 import { loadInput } from "../client/payload-store.ts";
 import { parseTime } from "../clock.ts";
-import { LeaseholdError, ParkError } from "../errors.ts";
+import { ParkError } from "../errors.ts";
 import { countOpen } from "../record/stage.ts";
 import { errorText } from "../util/error-text.ts";
 import { describeIssues } from "../util/issues.ts";
 import { canonicalJson, parseJson } from "../util/json.ts";
-import { retrying } from "../util/retry.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Effects } from "./effects.ts";
 import {
@@ -19,6 +18,7 @@ import {
   retryDelayMs,
   settle,
 } from "./ends.ts";
+import { whileLive } from "./while-live.ts";
 
 /** Either the handler runs with this input, or the lease has ended without it. */
 export type Prepared =
@@ -101,15 +101,9 @@ async function endWithoutPayload(attempt: Attempt): Promise<Ending> {
 
 async function loadPayload(attempt: Attempt): Promise<string | undefined> {
   const { lease, runtime } = attempt;
-  return retrying(() => loadInput(runtime.store, runtime.payloadStore, lease.taskId, lease.record.payload_ref), {
-    clock: runtime.clock,
-    entropy: runtime.entropy,
-    doing: "read of the payload",
-    untilMonotonic: lease.deadlineMonotonic,
-    baseMs: 100,
-    capMs: 2_000,
-    signal: lease.signal,
-  });
+  return whileLive(attempt, "read of the payload", () =>
+    loadInput(runtime.store, runtime.payloadStore, lease.taskId, lease.record.payload_ref),
+  );
 }
 
 async function parseInput(
@@ -185,19 +179,4 @@ export async function settleBy(attempt: Attempt, effects: Effects): Promise<Endi
   const receipt = task.settledBy === undefined ? undefined : lease.record.effects[task.settledBy]?.receipt;
   if (receipt === undefined || countOpen(lease.record.effects) > 0) return undefined;
   return settle(attempt, effects, canonicalJson(receipt, "receipt"));
-}
-
-/** A handler's result as JSON text; `undefined` stays `undefined`. Throws `InvalidArgument` or `PayloadTooLarge`. */
-export function resultText(value: unknown, maxBytes: number): string | undefined {
-  if (value === undefined) return undefined;
-  const text = canonicalJson(value, "result");
-  const bytes = Buffer.byteLength(text);
-  if (bytes <= maxBytes) return text;
-  throw new LeaseholdError(
-    "PayloadTooLarge",
-    `result: ${bytes} bytes of JSON, at most ${maxBytes}; store it elsewhere and return a reference`,
-    {
-      details: { bytes, limit: maxBytes },
-    },
-  );
 }

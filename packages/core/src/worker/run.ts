@@ -19,7 +19,8 @@ import {
   settle,
   textOf,
 } from "./ends.ts";
-import { type InputSource, prepare, resultText, settleBy } from "./prepare.ts";
+import { type InputSource, prepare, settleBy } from "./prepare.ts";
+import { resultText } from "./result-text.ts";
 
 /** How the handler came out. `cutoff`: it still runs, and the last moment to write an end has come. */
 type Outcome =

@@ -1,8 +1,8 @@
 import { ParkError } from "../errors.ts";
 import { type EffectState, ENDED, type Receipt } from "../record/record.ts";
 import type { KeyOwner } from "../store/task-store.ts";
-import { retrying } from "../util/retry.ts";
 import type { Attempt } from "./attempt.ts";
+import { whileLive } from "./while-live.ts";
 
 /** Thrown when another live task holds a shared key: the attempt is given back and waits. */
 export class WaitForKeyError extends Error {
@@ -27,45 +27,27 @@ export type SharedKey =
  */
 export async function takeSharedKey(attempt: Attempt, slot: string, system: string, key: string): Promise<SharedKey> {
   const { lease, runtime } = attempt;
-  const { clock, entropy, settings, store } = runtime;
+  const { clock, settings, store } = runtime;
   const owner: KeyOwner = { task_id: lease.taskId, fence: lease.fence };
   let from: KeyOwner | undefined;
   let intent: EffectState | undefined;
   for (;;) {
     lease.assertLive();
-    const claim = await retrying(
-      () =>
-        store.claimKey({
-          system,
-          key,
-          owner,
-          at: clock.now(),
-          retentionMs: settings.retentionMs,
-          ...(from === undefined ? {} : { from }),
-        }),
-      {
-        clock,
-        entropy,
-        doing: "claim of a shared key",
-        untilMonotonic: lease.deadlineMonotonic,
-        baseMs: 100,
-        capMs: 2_000,
-        signal: lease.signal,
-      },
+    const claim = await whileLive(attempt, "claim of a shared key", () =>
+      store.claimKey({
+        system,
+        key,
+        owner,
+        at: clock.now(),
+        retentionMs: settings.retentionMs,
+        ...(from === undefined ? {} : { from }),
+      }),
     );
     if (claim.outcome === "claimed") {
       return claim.fresh ? { taken: "fresh" } : { taken: "inherited", ...(intent === undefined ? {} : { intent }) };
     }
     const holder = claim.owner;
-    const record = await retrying(() => store.get(holder.task_id), {
-      clock,
-      entropy,
-      doing: "read of a key's owner",
-      untilMonotonic: lease.deadlineMonotonic,
-      baseMs: 100,
-      capMs: 2_000,
-      signal: lease.signal,
-    });
+    const record = await whileLive(attempt, "read of a key's owner", () => store.get(holder.task_id));
     const theirs =
       record === undefined
         ? undefined
