@@ -64,3 +64,4 @@ export {
 export { storable } from "./store/storable.ts";
 export type { TaskStore } from "./store/task-store.ts";
 export { type Logger, silentLogger } from "./telemetry/logger.ts";
+export { errorText } from "./util/error-text.ts";

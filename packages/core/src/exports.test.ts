@@ -124,6 +124,7 @@ test("what adapter authors can import", async () => {
     "decodeEnvelope",
     "deriveTaskId",
     "encodeEnvelope",
+    "errorText",
     "foreignTaskId",
     "formatTime",
     "fromUnknown",

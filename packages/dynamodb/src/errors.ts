@@ -1,4 +1,4 @@
-import { type ErrorCode, isLeaseholdError, LeaseholdError } from "@leasehold/core/driver";
+import { type ErrorCode, errorText, isLeaseholdError, LeaseholdError } from "@leasehold/core/driver";
 
 /** What was being done when an error came. */
 export interface Doing {
@@ -93,7 +93,7 @@ export function isNamed(error: unknown, name: string): boolean {
 
 function codeOf(error: unknown): ErrorCode {
   const known = CODES.get(nameOf(error));
-  const text = messageOf(error);
+  const text = errorText(error);
   if (known === "InvalidArgument") {
     if (/item size/i.test(text)) return "PayloadTooLarge";
     return /specified index/i.test(text) ? "NotFound" : known;
@@ -110,12 +110,12 @@ function codeOf(error: unknown): ErrorCode {
   // The call succeeded and its answer could not be read: as good as lost.
   if (status === 200) return "Unavailable";
   if (status >= 500 || $retryable !== undefined) return "Unavailable";
-  if (NETWORK_CODES.has(String(code)) || /socket hang up|network socket/i.test(text)) return "Unavailable";
+  if (NETWORK_CODES.has(errorText(code)) || /socket hang up|network socket/i.test(text)) return "Unavailable";
   return "Unknown";
 }
 
 function textOf(error: unknown, code: ErrorCode, table: string): string {
-  const text = messageOf(error) || nameOf(error);
+  const text = errorText(error) || nameOf(error);
   if (isNamed(error, "ValidationException") && code === "NotFound") {
     return `${text}; checkTable({ table: ${JSON.stringify(table)} }) says which indexes are missing`;
   }
@@ -132,10 +132,6 @@ function nameOf(error: unknown): string {
   const { name, code, __type: type } = Object(error) as { name?: unknown; code?: unknown; __type?: unknown };
   const names = [name, code, type].filter((each) => typeof each === "string").map((each) => each.replace(/^.*#/, ""));
   return names.find((each) => CODES.has(each) || each === "ConditionalCheckFailedException") ?? names[0] ?? "";
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function named(code: ErrorCode, names: readonly string[]): readonly (readonly [string, ErrorCode])[] {

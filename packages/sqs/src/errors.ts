@@ -1,4 +1,4 @@
-import { type ErrorCode, LeaseholdError, type Outcome } from "@leasehold/core/driver";
+import { type ErrorCode, errorText, LeaseholdError, type Outcome } from "@leasehold/core/driver";
 
 /**
  * What is known of a failure. A call that fails throws an error of the client; an entry of a batch that fails is a
@@ -115,7 +115,7 @@ const MAX_TEXT = 300;
 export function fromSqs(error: unknown, doing: string): LeaseholdError {
   const facts = factsOf(error);
   const names = [facts.name, facts.Code].filter((name) => typeof name === "string").map(plainName);
-  const text = String(facts.Message ?? facts.message ?? "");
+  const text = textIn(facts);
   const known = names.map((name) => CODE_OF.get(name)).find((code) => code !== undefined);
   const told = VAGUE.has(known) ? TEXTS.find(([pattern]) => pattern.test(text))?.[1] : undefined;
   const code = codeOfNetwork(facts.code) ?? told ?? known ?? codeOfStatus(facts.$metadata?.httpStatusCode) ?? "Unknown";
@@ -140,6 +140,11 @@ export function isUnclear({ code, details }: LeaseholdError): boolean {
 
 function factsOf(error: unknown): Facts {
   return typeof error === "object" && error !== null ? error : { message: error };
+}
+
+function textIn({ Message, message }: Facts): string {
+  const said = Message ?? message ?? "";
+  return said === "" ? "" : errorText(said);
 }
 
 /** `AWS.SimpleQueueService.NonExistentQueue`, `com.amazonaws.sqs#OverLimit`, `InvalidParameterValueException`: the bare name. */

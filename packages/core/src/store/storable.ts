@@ -44,7 +44,11 @@ function copy(value: unknown, name: string | number, within: Place | undefined):
   const members: Record<string, ItemValue> = {};
   for (const member of Object.keys(value)) {
     const inner = (value as Record<string, unknown>)[member];
-    if (inner !== undefined) members[member] = copy(inner, member, place);
+    if (inner === undefined) continue;
+    const copied = copy(inner, member, place);
+    // An assignment to this name would set the prototype, and the member would be gone.
+    if (member === "__proto__") Object.defineProperty(members, member, { value: copied, enumerable: true });
+    else members[member] = copied;
   }
   return Object.freeze(members);
 }
