@@ -39,6 +39,7 @@ export interface CountedServers {
 
 export async function openCountedServers(context: TestContext): Promise<CountedServers> {
   const timeline = createTimeline();
+  const played = playServer(timeline);
   const sqs = await startSqs({ clock: timeline.clock() });
   const dynamodb = await startDynamodb();
   sqs.createQueue(NAME);
@@ -46,9 +47,7 @@ export async function openCountedServers(context: TestContext): Promise<CountedS
   const connection = { table: NAME, config };
   await createTable(connection);
 
-  const played = playServer(timeline, () => sum(sqs.calls, () => true, "open"));
   const clients = createClients(awsConfig(sqs.endpoint));
-  for (const each of [clients.poll, clients.control]) each.middlewareStack.add(played.counted, { step: "initialize" });
   const items = played.answered(createDynamoItems(connection));
   const clock = timeline.clock();
   const queue = await openSqsQueue({ queue: NAME, clients, clock });
@@ -59,6 +58,7 @@ export async function openCountedServers(context: TestContext): Promise<CountedS
     for (const each of [clients.poll, clients.control]) each.destroy();
     await sqs.stop();
     await dynamodb.stop();
+    played.end();
   });
 
   return {
@@ -90,9 +90,9 @@ export async function openCountedServers(context: TestContext): Promise<CountedS
   };
 }
 
-function sum(calls: CallCounters, counts: (operation: string) => boolean, what: "calls" | "open" = "calls"): number {
+function sum(calls: CallCounters, counts: (operation: string) => boolean): number {
   return Object.entries(calls.all()).reduce(
-    (total, [operation, count]) => total + (counts(operation) ? count[what] : 0),
+    (total, [operation, count]) => total + (counts(operation) ? count.calls : 0),
     0,
   );
 }

@@ -27,12 +27,10 @@ const MANY_DELIVERIES = 1_000;
 const PATIENCE_MS = 120_000;
 
 export async function startServers(timeline: Timeline): Promise<AwsServers> {
+  const played = playServer(timeline);
   const sqs = await startSqs({ clock: timeline.clock() });
   const dynamodb = await startDynamodb();
-  const openCalls = (): number => Object.values(sqs.calls.all()).reduce((sum, { open }) => sum + open, 0);
-  const played = playServer(timeline, openCalls);
   const clients = createClients(awsConfig(sqs.endpoint));
-  for (const each of [clients.poll, clients.control]) each.middlewareStack.add(played.counted, { step: "initialize" });
   const opened: { close(): Promise<void> }[] = [];
   const kept = <T extends { close(): Promise<void> }>(one: T): T => {
     opened.push(one);
@@ -54,6 +52,7 @@ export async function startServers(timeline: Timeline): Promise<AwsServers> {
       for (const each of [clients.poll, clients.control]) each.destroy();
       await sqs.stop();
       await dynamodb.stop();
+      played.end();
     },
   };
 }

@@ -1,29 +1,31 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { ItemStore } from "@leasehold/core/driver";
 import type { Timeline } from "@leasehold/core/memory";
+import { watchSockets } from "./socket-watch.ts";
 
-/** Time that a case moves by hand although real sockets are in between: it stands still while a request or an answer travels. */
+/**
+ * Time that a case moves by hand although real sockets are in between: it stands still while anything travels, whatever the
+ * protocol, and whichever side began. Servers and clients have to be in this process, and to be started after this.
+ */
 export interface PlayedServer {
-  /** A middleware for clients whose server may keep a request waiting: requests and answers under way are waited for. */
-  counted<Request, Answer>(next: (request: Request) => Promise<Answer>): (request: Request) => Promise<Answer>;
-  /** The same items, where a call is waited for until it is answered: their server keeps none waiting. */
+  /** The same items, where a call is waited for until it is answered: their server works without a byte on the wire. */
   answered(items: ItemStore): ItemStore;
-  /** Everything under way has come to rest: what is open still is a long poll at the server. */
+  /** Everything under way has come to rest: whoever waits still, waits for time. */
   rest(): Promise<void>;
   wait(ms: number): Promise<void>;
   until<T>(call: Promise<T>): Promise<T>;
   /** Goes from timer to timer until the condition holds. Throws when it does not within that time. */
   becomes(condition: () => boolean | Promise<boolean>, withinMs: number): Promise<void>;
+  /** Time is played no more. */
+  end(): void;
 }
 
 /** Turns of the event loop without a change that count as rest. */
 const STILL_TURNS = 3;
 
-/** `openCalls`: requests that have arrived at the server and are not answered. */
-export function playServer(timeline: Timeline, openCalls: () => number): PlayedServer {
+export function playServer(timeline: Timeline): PlayedServer {
   const clock = timeline.clock();
-  let started = 0;
-  let ended = 0;
+  const sockets = watchSockets();
   let asked = 0;
   let unanswered = 0;
 
@@ -32,9 +34,10 @@ export function playServer(timeline: Timeline, openCalls: () => number): PlayedS
     let seen = Number.NaN;
     while (still < STILL_TURNS) {
       await turn();
-      const isStill = unanswered === 0 && started - ended === openCalls() && started + asked === seen;
+      const count = sockets.count() + asked;
+      const isStill = unanswered === 0 && count === seen && sockets.isQuiet();
       still = isStill ? still + 1 : 0;
-      seen = started + asked;
+      seen = count;
     }
   }
 
@@ -50,14 +53,7 @@ export function playServer(timeline: Timeline, openCalls: () => number): PlayedS
 
   return {
     rest,
-    counted: (next) => async (request) => {
-      started++;
-      try {
-        return await next(request);
-      } finally {
-        ended++;
-      }
-    },
+    end: sockets.stop,
     answered: (items) => ({
       get: (key) => answer(items.get(key)),
       put: (key, item, condition) => answer(items.put(key, item, condition)),

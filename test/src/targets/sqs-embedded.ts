@@ -25,15 +25,13 @@ const RIGHT_KEY = "right";
 /** The embedded server on a clock that the cases move, behind real sockets. */
 export async function embeddedSide(options: SqsOptions): Promise<SqsSide> {
   const timeline = createTimeline();
+  const played = playServer(timeline);
   const server = await startSqs({ ...options, clock: timeline.clock(), accessKeyId: RIGHT_KEY });
-  const openCalls = (): number => Object.values(server.calls.all()).reduce((sum, { open }) => sum + open, 0);
-  const played = playServer(timeline, openCalls);
   const pairs: SqsClients[] = [];
 
   function connect(accessKeyId = RIGHT_KEY): SqsClients {
     const credentials = { accessKeyId, secretAccessKey: "secret" };
     const pair = createClients({ endpoint: server.endpoint, region: "us-east-1", credentials });
-    for (const client of [pair.poll, pair.control]) client.middlewareStack.add(played.counted, { step: "initialize" });
     pairs.push(pair);
     return pair;
   }
@@ -64,6 +62,7 @@ export async function embeddedSide(options: SqsOptions): Promise<SqsSide> {
     async close() {
       for (const { poll, control } of pairs) for (const client of [poll, control]) client.destroy();
       await server.stop();
+      played.end();
     },
   };
 }
