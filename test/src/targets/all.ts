@@ -1,8 +1,8 @@
 import type { Target } from "../suite/run.ts";
 import { dynamodbTargets } from "./dynamodb.ts";
+import { lifecycleTargets } from "./lifecycle-targets.ts";
 import { memoryTargets } from "./memory.ts";
 import { sqsTargets } from "./sqs.ts";
-import { sqsDynamodbTargets } from "./sqs-dynamodb.ts";
 
 /** Everything that `conformance` can run, in this order. */
-export const targets: readonly Target[] = [...memoryTargets, ...dynamodbTargets, ...sqsTargets, ...sqsDynamodbTargets];
+export const targets: readonly Target[] = [...memoryTargets, ...dynamodbTargets, ...sqsTargets, ...lifecycleTargets];

@@ -1,0 +1,28 @@
+import { lifecycleSuites } from "../lifecycle/all.ts";
+import { part, type Target } from "../suite/run.ts";
+import { dynamodbItems, memoryItems } from "./lifecycle-items.ts";
+import { playedLifecycleSource, type Sides } from "./played-lifecycle.ts";
+import { sqsQueues } from "./sqs-lifecycle.ts";
+
+/** What a FIFO queue does in its own way: order, repeated ids, and what comes again. */
+const FIFO_SUBJECTS: readonly string[] = [
+  "a task from enqueue to settled",
+  "what is done with a delivery",
+  "a delivery without a record",
+  "an ended task starts anew",
+  "recovery",
+  "ordering keys",
+  "lines of an ordering key",
+];
+
+/** Workers and clients on a queue's driver and a store, both on embedded servers, or on memory items. `subjects`: default all. */
+function target(name: string, sides: Sides, subjects?: readonly string[]): Target {
+  const suites = lifecycleSuites.filter(({ subject }) => subjects?.includes(subject) ?? true);
+  return { name, parts: [part("lifecycle", suites, playedLifecycleSource(sides))] };
+}
+
+export const lifecycleTargets: readonly Target[] = [
+  target("sqs x memory", { queues: sqsQueues({ fifo: false }), items: memoryItems }),
+  target("sqs x dynamodb", { queues: sqsQueues({ fifo: false }), items: dynamodbItems }),
+  target("sqs x dynamodb/fifo", { queues: sqsQueues({ fifo: true }), items: dynamodbItems }, FIFO_SUBJECTS),
+];
