@@ -5,7 +5,7 @@ import { type FaultKind, HELD, type PlannedFault, subjectOf } from "./faults.ts"
 import type { HeldAnswer } from "./ledger.ts";
 import type { RunTask } from "./ledger-check.ts";
 import { hasEnded } from "./run-watch.ts";
-import type { Servers } from "./servers.ts";
+import type { StoreServer } from "./servers/dynamodb.ts";
 import type { SystemProcess } from "./system-process.ts";
 import type { ToolCall } from "./task-file.ts";
 import type { WorkerProcesses } from "./worker-processes.ts";
@@ -30,7 +30,7 @@ export interface HeldFaultOptions {
   readonly client: Client;
   readonly store: TaskStore;
   readonly system: SystemProcess;
-  readonly servers: Servers;
+  readonly cutOff: StoreServer["cutOff"];
   readonly workers: WorkerProcesses;
   /** The run as it was seen last. */
   readonly look: () => readonly RunTask[];
@@ -61,7 +61,7 @@ const DURING_PAUSE = 5;
 const LATE_LEASE_MS = 60_000;
 
 export function createHeldFaults(options: HeldFaultOptions): HeldFaults {
-  const { calls, client, store, system, servers, workers } = options;
+  const { calls, client, store, system, workers } = options;
   const states: readonly State[] = options.plan
     .filter(({ kind }) => HELD[kind] !== undefined)
     .map((fault) => ({ fault, at: "to come" }));
@@ -132,7 +132,7 @@ export function createHeldFaults(options: HeldFaultOptions): HeldFaults {
   async function loseRenewals(held: Held): Promise<boolean> {
     const before = await recordOf(held.taskId);
     if (!isHeldBy(held, before)) return false;
-    const cut = servers.cutOff(before.lease_token ?? "");
+    const cut = options.cutOff(before.lease_token ?? "");
     await takenOver(before);
     cut.remove();
     if (cut.hits() === 0) return false;

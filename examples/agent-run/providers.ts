@@ -1,7 +1,9 @@
 import { type FaultKind, HELD } from "./faults.ts";
 import { openMemorySetup } from "./memory-setup.ts";
+import { openProcessSetup } from "./process-setup.ts";
+import type { QueueServer } from "./servers/queue-server.ts";
+import { startSqsServer } from "./servers/sqs.ts";
 import type { Setup, SetupOptions } from "./setup.ts";
-import { openSqsSetup } from "./sqs-setup.ts";
 
 export interface Provider {
   /** What can go wrong there, in the order in which tasks are chosen for it. */
@@ -21,14 +23,19 @@ const EVERYWHERE: readonly FaultKind[] = [
   "doubled_message",
 ];
 
+/** Workers are processes, beside servers of the queue service and of DynamoDB. */
+function onProcesses(startQueueServer: () => Promise<QueueServer>): Provider {
+  return {
+    faults: ["paused_worker", "crash_in_external_call", ...EVERYWHERE],
+    heldFaults: Object.keys(HELD) as FaultKind[],
+    open: (options) => openProcessSetup(startQueueServer, options),
+  };
+}
+
 const PROVIDERS: Readonly<Record<string, Provider>> = {
   /** Workers are parts of this process: they can be cut off, and cannot be stopped and continued. */
   memory: { faults: EVERYWHERE, heldFaults: [], open: openMemorySetup },
-  sqs: {
-    faults: ["paused_worker", "crash_in_external_call", ...EVERYWHERE],
-    heldFaults: Object.keys(HELD) as FaultKind[],
-    open: openSqsSetup,
-  },
+  sqs: onProcesses(startSqsServer),
 };
 
 /** `undefined` for one that does not exist; see {@link providerNames}. */
