@@ -4,6 +4,8 @@ export interface Suite {
   readonly command: readonly string[];
   /** The suite writes no summary: it counts as one test, and its exit code is the result. */
   readonly verdict?: "exit-code";
+  /** Waits more than it works: runs while the others do, one of its kind at a time. */
+  readonly beside?: true;
 }
 
 /** What `pnpm test` runs, in this order, each in a process of its own. */
@@ -12,10 +14,12 @@ export const suites: readonly Suite[] = [
   { name: "conformance", command: ["node", "test/src/cli/conformance.ts"] },
   { name: "simulation", command: ["node", "test/src/cli/simulate.ts", "--seeds", "10000"] },
   { name: "mutants", command: ["node", "test/src/cli/mutants.ts"] },
-  { name: "demo", command: ["node", "examples/agent-run/demo.ts", "--plain"], verdict: "exit-code" },
+  { name: "demo", command: ["node", "examples/agent-run/demo.ts", "--plain"], verdict: "exit-code", beside: true },
   {
     name: "demo-sqs",
     command: ["node", "examples/agent-run/demo.ts", "--plain", "--provider", "sqs"],
     verdict: "exit-code",
+    beside: true,
   },
+  { name: "chaos", command: ["node", "test/src/cli/chaos.ts"], beside: true },
 ];

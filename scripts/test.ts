@@ -1,6 +1,7 @@
 /**
- * Runs every suite, or those named as parameters, and closes with one summed line.
- * A suite tells its counts through the file that `LEASEHOLD_SUMMARY` names (see summary.ts).
+ * Runs every suite, or those named as parameters, and closes with one summed line. Suites that wait more than they work run
+ * beside the others, and are printed when they end. A suite tells its counts through the file that `LEASEHOLD_SUMMARY` names
+ * (see summary.ts).
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,8 +11,11 @@ import { type Suite, suites } from "./suites.ts";
 import { closingLine, judge, readSummary, type Verdict } from "./summary.ts";
 
 async function runSuite(suite: Suite, summaryFile: string): Promise<Verdict> {
-  console.log(`\n== ${suite.name}: ${suite.command.join(" ")}`);
-  const { code } = await runProcess(suite.command, { env: { LEASEHOLD_SUMMARY: summaryFile }, output: "stream" });
+  const title = `\n== ${suite.name}: ${suite.command.join(" ")}`;
+  const env = { LEASEHOLD_SUMMARY: summaryFile };
+  if (suite.beside !== true) console.log(title);
+  const { code, output } = await runProcess(suite.command, { env, output: suite.beside ? "collect" : "stream" });
+  if (suite.beside === true) console.log(`${title}\n${output.trimEnd()}`);
   if (suite.verdict === "exit-code") {
     const problems = code === 0 ? [] : [`exited with ${code}`];
     return { passed: code === 0 ? 1 : 0, failed: problems.length, skipped: 0, skips: [], problems };
@@ -32,16 +36,26 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
-const selected = suites
-  // The next line goes when every suite is written.
-  .filter((suite) => process.getBuiltinModule("fs").existsSync(`${import.meta.dirname}/../${suite.command[1]}`))
-  .filter((suite) => names.length === 0 || names.includes(suite.name));
+const selected = suites.filter((suite) => names.length === 0 || names.includes(suite.name));
 
 const folder = mkdtempSync(join(tmpdir(), "leasehold-test-"));
-const results: { readonly name: string; readonly verdict: Verdict }[] = [];
-for (const suite of selected) {
-  results.push({ name: suite.name, verdict: await runSuite(suite, join(folder, `${suite.name}.json`)) });
+
+interface Result {
+  readonly name: string;
+  readonly verdict: Verdict;
 }
+
+/** One after the other. */
+async function runAll(line: readonly Suite[]): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  for (const suite of line) {
+    results.push({ name: suite.name, verdict: await runSuite(suite, join(folder, `${suite.name}.json`)) });
+  }
+  return results;
+}
+
+const lines = [selected.filter(({ beside }) => !beside), selected.filter(({ beside }) => beside)];
+const results = (await Promise.all(lines.map(runAll))).flat();
 rmSync(folder, { recursive: true, force: true });
 
 console.log("\n== summary");

@@ -1,0 +1,88 @@
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+/** A port in front of a server, where the network can be bad. */
+export interface FaultProxy {
+  readonly port: number;
+  /** How long what arrives is under way, ms, each way. */
+  latencyMs: number;
+  /** Breaks every connection off; answers how many there were. */
+  cut(): number;
+  /** Nothing passes any more in either direction, and nobody is told; what was under way is lost. Ends with `thaw`. */
+  freeze(): void;
+  /** The frozen connections break off, new ones pass. */
+  thaw(): void;
+  /** Bytes that passed. */
+  readonly passed: number;
+  close(): Promise<void>;
+}
+
+/** Listens on a free port of 127.0.0.1 for connections to `target`, another port there. */
+export async function startProxy(target: number): Promise<FaultProxy> {
+  const pairs = new Set<readonly [Socket, Socket]>();
+  let frozen = false;
+  let passed = 0;
+
+  const server = createServer((near) => {
+    const far = connect(target, "127.0.0.1");
+    const pair = [near, far] as const;
+    pairs.add(pair);
+    const end = (): void => {
+      pairs.delete(pair);
+      near.destroy();
+      far.destroy();
+    };
+    forward(near, far, end);
+    forward(far, near, end);
+  });
+
+  function forward(from: Socket, to: Socket, end: () => void): void {
+    from.setNoDelay(true);
+    from.on("error", end);
+    from.on("close", () => !frozen && end());
+    from.on("data", (bytes: Buffer) => {
+      if (frozen) return;
+      passed += bytes.length;
+      if (proxy.latencyMs === 0) to.write(bytes);
+      // Timers of one delay fire in the order in which they were set; a shorter one that overtakes breaks the stream.
+      else delay(bytes, to);
+    });
+  }
+
+  function delay(bytes: Buffer, to: Socket): void {
+    setTimeout(() => {
+      if (!frozen && !to.destroyed) to.write(bytes);
+    }, proxy.latencyMs);
+  }
+
+  function cut(): number {
+    const count = pairs.size;
+    for (const [near, far] of pairs) {
+      near.resetAndDestroy();
+      far.resetAndDestroy();
+    }
+    pairs.clear();
+    return count;
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const proxy: FaultProxy = {
+    port: (server.address() as AddressInfo).port,
+    latencyMs: 0,
+    cut,
+    freeze() {
+      frozen = true;
+    },
+    thaw() {
+      cut();
+      frozen = false;
+    },
+    get passed() {
+      return passed;
+    },
+    async close() {
+      cut();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+  return proxy;
+}
