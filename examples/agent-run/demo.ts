@@ -3,150 +3,92 @@
  *
  *   pnpm demo [--tasks FILE] [--provider NAME] [--seed NUMBER] [--plain]
  *
- * `--provider` is `memory`, where workers are parts of this process, or `sqs`, where they are processes of their own beside an SQS and a DynamoDB
- * server. `--plain` prints a line per change instead of a live table. `--seed` chooses which tasks the faults hit. Exits with 1 when
- * a promise was broken or a planned fault did not come to pass, with 2 when it was called wrongly.
+ * `--provider` is `memory`, where workers are parts of this process, or a queue service (`sqs`, `pubsub`, `servicebus`), where they are processes of their
+ * own beside servers of that service and of DynamoDB; or `all`: the same run on each, with the faults that must leave the same records
+ * everywhere, and the records side by side. `--plain` prints a line per change instead of a live table. `--seed` chooses which tasks
+ * the faults hit. Exits with 1 when a promise was broken, a planned fault did not come to pass, or records differ; with 2 when it was
+ * called wrongly.
  */
-import { setTimeout as pause } from "node:timers/promises";
-import { type AnyTask, createClient, type QueueDriver } from "@leasehold/core";
-import { deriveTaskId } from "@leasehold/core/driver";
-import { createCountingTelemetry, createTally } from "./counts.ts";
-import { createExternalSystem } from "./external-system.ts";
-import { type FaultKind, type PlannedFault, planFaults, systemFaults } from "./faults.ts";
-import { createTasks } from "./handlers.ts";
-import type { Ledger } from "./ledger.ts";
-import { checkLedger, type RunTask } from "./ledger-check.ts";
+import type { Entropy } from "@leasehold/core";
+import { type ComparedRun, compareRuns } from "./compare.ts";
+import { planComparison } from "./comparison-plan.ts";
+import { planFaults } from "./faults.ts";
 import { type DemoOptions, readOptions } from "./options.ts";
-import { createLiveProgress, createPlainProgress } from "./progress.ts";
+import type { Provider } from "./providers.ts";
 import { seededEntropy } from "./random.ts";
-import { type FaultHit, type Report, reportLines, verdictLine } from "./report.ts";
-import { watchRun } from "./run-watch.ts";
-import { startSystem } from "./system-process.ts";
-import type { ToolCall } from "./task-file.ts";
+import { faultLines, type Report, reportLines, verdictLine } from "./report.ts";
+import { enqueueEveryMs, RECOVER_AFTER_MS, runOn } from "./run.ts";
+import { sideBySide } from "./side-by-side.ts";
 
-/** The same for client and workers; the default is 5 min. */
-const RECOVER_AFTER_MS = 2_000;
-/** The agent hands out its calls over about this long, ms. */
-const ENQUEUE_MS = 5_000;
-const MAX_EVERY_MS = 200;
-/** A run that has not ended after this has failed, ms. */
-const PATIENCE_MS = 120_000;
+const LEASE_MS = 2_000;
+/** In a comparison a machine that stalls must not look like a provider that differs, ms. */
+const COMPARED_LEASE_MS = 5_000;
 
-async function demo({ calls, provider, plain, seed }: DemoOptions): Promise<boolean> {
-  const startedMs = performance.now();
-  const elapsedMs = (): number => performance.now() - startedMs;
+const runIdOf = (seed: number, entropy: Entropy): string => `run-${seed}-${entropy.token().slice(0, 8)}`;
+
+async function demoOne(provider: Provider, { calls, plain, seed }: DemoOptions): Promise<boolean> {
   const entropy = seededEntropy(seed);
-  const everyMs = Math.min(ENQUEUE_MS / calls.length, MAX_EVERY_MS);
   const plan = planFaults({
     calls,
     kinds: provider.faults,
     random: entropy.random,
-    everyMs,
+    everyMs: enqueueEveryMs(calls),
     recoverAfterMs: RECOVER_AFTER_MS,
   });
-  const runId = `run-${seed}-${entropy.token().slice(0, 8)}`;
-  const keyOf = (call: { readonly key: string }): string => `${runId}/${call.key}`;
-  const taskIdOf = (queue: QueueDriver, call: { readonly key: string; readonly type: string }): string =>
-    deriveTaskId(queue.queue, call.type, keyOf(call));
-  const tally = createTally();
-  const out = new Set<ToolCall>();
-  let seen: readonly RunTask[] = [];
-
-  const system = await startSystem(systemFaults(plan, new Set(provider.heldFaults)));
-  const tasks: readonly AnyTask[] = createTasks(createExternalSystem(system.url, "agent"));
-  const setup = await provider
-    .open({
-      calls,
-      plan,
-      taskIdOf,
-      tasks,
-      system,
-      tally,
-      entropy,
-      recoverAfterMs: RECOVER_AFTER_MS,
-      look: () => seen,
-    })
-    .catch(async (error: unknown) => {
-      await system.stop();
-      throw error;
-    });
-  try {
-    const client = createClient({
-      queue: setup.queue,
-      store: setup.store,
-      recoverAfter: RECOVER_AFTER_MS,
-      telemetry: createCountingTelemetry(tally.add),
-    });
-    const enqueueAll = async (): Promise<void> => {
-      for (const call of calls) {
-        const definition = tasks.find((task) => task.type === call.type);
-        if (definition === undefined) throw new Error(`${call.key}: no handler for ${call.type}`);
-        await setup.ready(call);
-        await client.enqueue(definition, call.input, { key: keyOf(call), agentRunId: runId });
-        out.add(call);
-        await pause(everyMs);
-      }
-    };
-    const progress =
-      plain || !process.stdout.isTTY ? createPlainProgress(process.stdout) : createLiveProgress(process.stdout);
-    const watching = watchRun({
-      client,
-      calls,
-      isOut: (call) => out.has(call),
-      taskIdOf: (call) => taskIdOf(setup.queue, call),
-      elapsedMs,
-      patienceMs: PATIENCE_MS,
-      show(snapshot) {
-        seen = snapshot.tasks;
-        progress.show(snapshot);
-      },
-    });
-    // The watch ends when every call has; without its patience a fault that does not come could hold back the calls for ever.
-    const ended = await Promise.race([watching, enqueueAll().then(() => watching), setup.failed]);
-    await setup.stopWorkers();
-    const ledger = await system.ledger();
-    const verdict = checkLedger(ended, ledger);
-    const report: Report = {
-      ...tally.counts,
-      tasks: ended,
-      hits: hitsOf(plan, ledger, (kind) =>
-        calls.find((call) => taskIdOf(setup.queue, call) === setup.happened.get(kind)),
-      ),
-      ledger,
-      verdict: { ...verdict, problems: [...verdict.problems, ...setup.problems(ended)] },
-      workerDeaths: setup.deaths,
-      elapsedMs: elapsedMs(),
-    };
-    return conclude(report);
-  } finally {
-    await setup.stopWorkers();
-    await setup.close();
-    await system.stop();
-  }
-}
-
-/** The task that each fault hit; none for one that did not come to pass. */
-function hitsOf(
-  plan: readonly PlannedFault[],
-  { faults }: Ledger,
-  injected: (kind: FaultKind) => ToolCall | undefined,
-): readonly FaultHit[] {
-  return plan.map(({ kind, call }) => {
-    if (kind === "hung_call") return { kind, call, happened: faults.hang > 0 };
-    if (kind === "lost_answer") return { kind, call, happened: faults.drop_answer > 0 };
-    const hit = injected(kind);
-    return { kind, call: hit ?? call, happened: hit !== undefined };
+  const { report } = await runOn({
+    calls,
+    plan,
+    held: provider.heldFaults,
+    crashes: "spread",
+    leaseMs: LEASE_MS,
+    provider,
+    runId: runIdOf(seed, entropy),
+    entropy,
+    plain,
   });
+  console.log(["", ...reportLines(report), ""].join("\n"));
+  return conclude(report);
 }
 
-/** Prints the report; the verdict is the last line. True: every promise was kept. */
+async function demoAll({ calls, providers, plain, seed }: DemoOptions): Promise<boolean> {
+  const entropy = seededEntropy(seed);
+  const plan = planComparison({
+    calls,
+    random: entropy.random,
+    everyMs: enqueueEveryMs(calls),
+    recoverAfterMs: RECOVER_AFTER_MS,
+  });
+  // The same for each: it is part of the ids, and of all that is made from them.
+  const runId = runIdOf(seed, entropy);
+  const runs: ComparedRun[] = [];
+  let kept = true;
+  for (const provider of providers) {
+    console.log(`\n== ${provider.name}`);
+    const { report, tasks } = await runOn({
+      ...plan,
+      crashes: "first",
+      leaseMs: COMPARED_LEASE_MS,
+      provider,
+      runId,
+      entropy,
+      plain,
+    });
+    if (provider === providers[0]) console.log(["", ...faultLines(report)].join("\n"));
+    kept = conclude(report) && kept;
+    runs.push({ provider: provider.name, tasks });
+  }
+  const differences = compareRuns(runs);
+  console.log(["", ...sideBySide(runs, differences)].join("\n"));
+  return kept && differences.length === 0;
+}
+
+/** Prints what was broken, and the verdict. True: every promise was kept. */
 function conclude(report: Report): boolean {
   const missed = report.hits.filter((fault) => !fault.happened);
-  console.log(["", ...reportLines(report), ""].join("\n"));
   for (const problem of report.verdict.problems) console.log(`broken: ${problem}`);
-  if (missed.length > 0)
+  for (const { kind, call } of missed)
     console.log(
-      `broken: ${missed.length} of the planned faults did not come to pass, so the run proves less than it should`,
+      `broken: the fault ${kind}, planned for ${call.key}, did not come to pass, so the run proves less than it should`,
     );
   console.log(verdictLine(report));
   return report.verdict.problems.length === 0 && missed.length === 0;
@@ -159,7 +101,10 @@ process.once("SIGTERM", () => process.exit(143));
 // pnpm runs scripts in the root of the repository; a path means the folder that the command was typed in.
 const read = readOptions(process.argv.slice(2), process.env["INIT_CWD"] ?? process.cwd());
 if (read.ok) {
-  process.exitCode = (await demo(read.options)) ? 0 : 1;
+  const { providers } = read.options;
+  const [provider, ...others] = providers;
+  const kept = provider !== undefined && others.length === 0 ? demoOne(provider, read.options) : demoAll(read.options);
+  process.exitCode = (await kept) ? 0 : 1;
 } else {
   for (const problem of read.problems) console.error(problem);
   process.exitCode = 2;

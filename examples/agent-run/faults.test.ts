@@ -3,13 +3,13 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { AFTER_PAUSE, FAULTS, type FaultKind, HELD, planFaults, systemFaults } from "./faults.ts";
 import { inputs } from "./handlers.ts";
-import { providerOf } from "./providers.ts";
+import { providersOf } from "./providers.ts";
 import { seededEntropy } from "./random.ts";
 import { parseTaskFile, type ToolCall } from "./task-file.ts";
 
 const file = parseTaskFile("tasks.jsonl", readFileSync(new URL("./tasks.jsonl", import.meta.url), "utf8"), inputs);
 const calls: readonly ToolCall[] = file.ok ? file.calls : [];
-const kindsOf = (name: string): readonly FaultKind[] => providerOf(name)?.faults ?? [];
+const kindsOf = (name: string): readonly FaultKind[] => providersOf(name)[0]?.faults ?? [];
 const memory = { kinds: kindsOf("memory"), everyMs: 5_000 / calls.length, recoverAfterMs: 2_000 };
 const sqs = { ...memory, kinds: kindsOf("sqs") };
 
@@ -76,7 +76,7 @@ test("the external system is told what it has to do wrong", () => {
   const inputOf = (kind: string) => faultOf(kind)?.call.input;
   const rest = { hang: [inputOf("hung_call")?.["draft"]], dropAnswer: [inputOf("lost_answer")?.["title"]] };
   assert.deepEqual(systemFaults(plan, new Set()), { ...rest, slow: [inputOf("lost_renewals")?.["draft"]], hold: [] });
-  const { hold, ...others } = systemFaults(plan, new Set(providerOf("sqs")?.heldFaults));
+  const { hold, ...others } = systemFaults(plan, new Set(providersOf("sqs")[0]?.heldFaults));
   assert.deepEqual(others, { ...rest, slow: [] });
   assert.deepEqual(
     hold.map(({ name, on, subjects }) => [name, on, subjects[0]]),

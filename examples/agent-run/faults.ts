@@ -90,12 +90,14 @@ export interface PlanOptions {
   readonly everyMs: number;
   /** A lost message is noticed when the queue has moved past it by this, ms. */
   readonly recoverAfterMs: number;
+  /** Calls that are not to be hit. */
+  readonly spared?: readonly ToolCall[];
 }
 
 /** Chooses a task for each fault, another one each time. A fault that no task of the run can show is left out. */
 export function planFaults(options: PlanOptions): readonly PlannedFault[] {
   const { calls, random } = options;
-  const taken = new Set<ToolCall>();
+  const taken = new Set<ToolCall>(options.spared);
   const planned: PlannedFault[] = [];
   for (const kind of options.kinds) {
     const rule = FAULTS[kind];

@@ -15,6 +15,8 @@ export interface Fleet {
   readonly deaths: number;
   /** Rejects when a worker ends by itself. */
   readonly failed: Promise<never>;
+  /** One that lives dies, as a process that is killed. */
+  kill(name: string): Promise<void>;
   /** Stops those that live, in order. */
   stop(): Promise<void>;
 }
@@ -24,7 +26,8 @@ export interface FleetOptions {
   readonly openQueue: () => Promise<QueueDriver>;
   readonly openStore: () => Promise<TaskStore>;
   readonly injection: Injection;
-  readonly tasks: readonly AnyTask[];
+  /** What the worker of this name does. */
+  readonly tasksOf: (name: string) => readonly AnyTask[];
   readonly telemetry: Telemetry;
   readonly entropy: Entropy;
   readonly recoverAfterMs: number;
@@ -37,7 +40,7 @@ export const REPLACED_AFTER_MS = 1_000;
 export const MAX_CLOCK_SKEW_MS = 200;
 
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
-  const { injection, tasks, telemetry, entropy, recoverAfterMs } = options;
+  const { injection, tasksOf, telemetry, entropy, recoverAfterMs } = options;
   const stopping = new AbortController();
   const running = new Map<Mortal, Promise<void>>();
   const replacements = new Set<NodeJS.Timeout>();
@@ -68,7 +71,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     const worker = createWorker({
       queue,
       store,
-      tasks,
+      tasks: tasksOf(mortal.name),
       concurrency: CONCURRENCY,
       name: mortal.name,
       maxClockSkew: MAX_CLOCK_SKEW_MS,
@@ -89,6 +92,11 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       return deaths;
     },
     failed,
+    async kill(name) {
+      const mortal = [...running.keys()].find((each) => each.name === name);
+      if (mortal === undefined) throw new Error(`there is no ${name} that runs`);
+      mortal.die();
+    },
     async stop() {
       stopping.abort();
       for (const timer of replacements) clearTimeout(timer);

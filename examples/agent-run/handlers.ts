@@ -24,15 +24,18 @@ export const inputs = {
 };
 
 /** Short, so that a demo shows in seconds what a service would show in minutes. The defaults are 60 s and 2 to 10 minutes. */
-const pace = {
-  lease: "2s",
-  // A busy machine stalls for longer than such a lease now and then, which costs an attempt as a crash does. The default is 5.
-  attempts: 20,
-  backoff: { base: "200ms", cap: "1s" },
-  stages: { external_call: { budget: "3s" } },
-} as const;
+const paceOf = (leaseMs: number) =>
+  ({
+    lease: leaseMs,
+    // A busy machine stalls for longer than such a lease now and then, which costs an attempt as a crash does. The default is 5.
+    attempts: 20,
+    backoff: { base: "200ms", cap: "1s" },
+    stages: { external_call: { budget: 1.5 * leaseMs } },
+  }) as const;
 
-export function createTasks(system: ExternalSystem) {
+export function createTasks(system: ExternalSystem, leaseMs = 2_000) {
+  const pace = paceOf(leaseMs);
+
   /** The blog honours an idempotency key: the same key again answers with the post that is there. */
   const publish = defineEffect({
     name: "publish",

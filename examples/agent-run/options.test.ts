@@ -10,6 +10,10 @@ function problemsOf(...parameters: readonly string[]): readonly string[] {
 test("without parameters it is the run that comes with the demo, on the memory provider", () => {
   const read = readOptions([], "/");
   assert.ok(read.ok);
+  assert.deepEqual(
+    read.options.providers.map(({ name }) => name),
+    ["memory"],
+  );
   assert.equal(read.options.plain, false);
   assert.equal(read.options.seed, 1);
   assert.ok(read.options.calls.length >= 24);
@@ -23,7 +27,9 @@ test("a path means the folder that the command was typed in", () => {
 });
 
 test("what cannot be is refused with what can", () => {
-  assert.deepEqual(problemsOf("--provider", "fax"), ['--provider: got "fax", expected one that exists: memory, sqs']);
+  assert.deepEqual(problemsOf("--provider", "fax"), [
+    '--provider: got "fax", expected one that exists: memory, sqs, all',
+  ]);
   assert.deepEqual(problemsOf("--seed", "1.5"), ['--seed: got "1.5", expected a whole number from 0 up']);
   assert.deepEqual(problemsOf("--seed", ""), ['--seed: got "", expected a whole number from 0 up']);
   assert.match(problemsOf("--nope")[0] ?? "", /usage: demo \[--tasks FILE\]/);

@@ -2,12 +2,13 @@ import { readFileSync } from "node:fs";
 import { isAbsolute, join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { inputs } from "./handlers.ts";
-import { type Provider, providerNames, providerOf } from "./providers.ts";
+import { type Provider, providerNames, providersOf } from "./providers.ts";
 import { parseTaskFile, type ToolCall } from "./task-file.ts";
 
 export interface DemoOptions {
   readonly calls: readonly ToolCall[];
-  readonly provider: Provider;
+  /** One, or all that are to be compared. */
+  readonly providers: readonly Provider[];
   readonly plain: boolean;
   readonly seed: number;
 }
@@ -37,16 +38,16 @@ export function readOptions(parameters: readonly string[], from: string): ReadOp
   }
   const problems: string[] = [];
   const name = values.provider ?? "memory";
-  const provider = providerOf(name);
-  if (provider === undefined)
+  const providers = providersOf(name);
+  if (providers.length === 0)
     problems.push(`--provider: got ${JSON.stringify(name)}, expected one that exists: ${providerNames.join(", ")}`);
   const seed = Number(values.seed ?? 1);
   if (!Number.isSafeInteger(seed) || seed < 0 || values.seed === "")
     problems.push(`--seed: got ${JSON.stringify(values.seed)}, expected a whole number from 0 up`);
   const file = readTasks(values.tasks, from);
   if (!file.ok) return { ok: false, problems: [...problems, ...file.problems] };
-  if (provider === undefined || problems.length > 0) return { ok: false, problems };
-  return { ok: true, options: { calls: file.calls, provider, plain: values.plain ?? false, seed } };
+  if (problems.length > 0) return { ok: false, problems };
+  return { ok: true, options: { calls: file.calls, providers, plain: values.plain ?? false, seed } };
 }
 
 function readTasks(given: string | undefined, from: string): ReturnType<typeof parseTaskFile> {

@@ -1,4 +1,5 @@
 import { createClient } from "@leasehold/core";
+import { createFirstCrashes } from "./crashes-first.ts";
 import type { FaultKind } from "./faults.ts";
 import { MAX_CLOCK_SKEW_MS } from "./fleet.ts";
 import { createHeldFaults } from "./held-faults.ts";
@@ -30,9 +31,10 @@ export async function openProcessSetup(
       SYSTEM_URL: system.url,
       MAX_CLOCK_SKEW_MS: String(MAX_CLOCK_SKEW_MS),
       RECOVER_AFTER_MS: String(options.recoverAfterMs),
+      LEASE_MS: String(options.leaseMs),
     });
     workers.onCount((_, kind, what) => tally.add(kind, what));
-    const heldFaults = createHeldFaults({
+    const heldOptions = {
       calls,
       plan,
       taskIdOf,
@@ -42,8 +44,9 @@ export async function openProcessSetup(
       cutOff: storeServer.cutOff,
       workers,
       look,
-      happened: (kind, taskId) => happened.set(kind, taskId),
-    });
+      happened: (kind: FaultKind, taskId: string) => void happened.set(kind, taskId),
+    };
+    const heldFaults = options.crashes === "first" ? createFirstCrashes(heldOptions) : createHeldFaults(heldOptions);
     const failed = Promise.race([workers.failed, heldFaults.failed]);
     // Raced by the demo while it runs; after that nobody waits for it.
     failed.catch(() => undefined);
@@ -54,7 +57,7 @@ export async function openProcessSetup(
     return {
       queue: withMessageFaults(queueServer, targetOf, (kind, taskId) => happened.set(kind, taskId)),
       store,
-      happened,
+      happened: (kind) => happened.get(kind),
       get deaths() {
         return workers.deaths;
       },

@@ -6,6 +6,7 @@ import { startSqsServer } from "./servers/sqs.ts";
 import type { Setup, SetupOptions } from "./setup.ts";
 
 export interface Provider {
+  readonly name: string;
   /** What can go wrong there, in the order in which tasks are chosen for it. */
   readonly faults: readonly FaultKind[];
   /** Those of them for which the external system holds an answer. */
@@ -24,23 +25,26 @@ const EVERYWHERE: readonly FaultKind[] = [
 ];
 
 /** Workers are processes, beside servers of the queue service and of DynamoDB. */
-function onProcesses(startQueueServer: () => Promise<QueueServer>): Provider {
+function onProcesses(name: string, startQueueServer: () => Promise<QueueServer>): Provider {
   return {
+    name,
     faults: ["paused_worker", "crash_in_external_call", ...EVERYWHERE],
     heldFaults: Object.keys(HELD) as FaultKind[],
     open: (options) => openProcessSetup(startQueueServer, options),
   };
 }
 
-const PROVIDERS: Readonly<Record<string, Provider>> = {
+const PROVIDERS: readonly Provider[] = [
   /** Workers are parts of this process: they can be cut off, and cannot be stopped and continued. */
-  memory: { faults: EVERYWHERE, heldFaults: [], open: openMemorySetup },
-  sqs: onProcesses(startSqsServer),
-};
+  { name: "memory", faults: EVERYWHERE, heldFaults: [], open: openMemorySetup },
+  onProcesses("sqs", startSqsServer),
+];
 
-/** `undefined` for one that does not exist; see {@link providerNames}. */
-export function providerOf(name: string): Provider | undefined {
-  return Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined;
+const ALL = "all";
+
+/** The one of this name, or all that there are, to be compared. Empty for a name that does not exist; see {@link providerNames}. */
+export function providersOf(name: string): readonly Provider[] {
+  return PROVIDERS.filter((provider) => name === ALL || provider.name === name);
 }
 
-export const providerNames: readonly string[] = Object.keys(PROVIDERS);
+export const providerNames: readonly string[] = [...PROVIDERS.map(({ name }) => name), ALL];

@@ -31,11 +31,7 @@ export function reportLines(report: Report): string[] {
   return [
     ...taskTable(report),
     "",
-    "What went wrong on purpose:",
-    ...report.hits.map(
-      ({ kind, call, happened }) =>
-        `  ${call.key}: ${FAULTS[kind].says}${happened ? "" : " (planned, and did NOT come to pass)"}`,
-    ),
+    ...faultLines(report),
     "",
     `attempts         ${sum(report.tasks.map(({ record }) => record?.attempts_total ?? 0))} for ${report.tasks.length} tasks in ${seconds(report.elapsedMs)}; ${report.workerDeaths} worker${report.workerDeaths === 1 ? "" : "s"} died and had a successor`,
     `leases expired   ${countsText(report.expired)}`,
@@ -47,7 +43,17 @@ export function reportLines(report: Report): string[] {
   ];
 }
 
-/** The verdict, the last line of the demo. */
+export function faultLines({ hits }: Pick<Report, "hits">): string[] {
+  return [
+    "What went wrong on purpose:",
+    ...hits.map(
+      ({ kind, call, happened }) =>
+        `  ${call.key}: ${FAULTS[kind].says}${happened ? "" : " (planned, and did NOT come to pass)"}`,
+    ),
+  ];
+}
+
+/** The verdict on one run. */
 export function verdictLine({ tasks, verdict }: Pick<Report, "tasks" | "verdict">): string {
   const { problems, once, parked } = verdict;
   if (problems.length > 0)

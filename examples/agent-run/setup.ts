@@ -1,4 +1,4 @@
-import type { AnyTask, Entropy, QueueDriver, TaskStore } from "@leasehold/core";
+import type { Entropy, QueueDriver, TaskStore } from "@leasehold/core";
 import type { Tally } from "./counts.ts";
 import type { FaultKind, PlannedFault } from "./faults.ts";
 import type { RunTask } from "./ledger-check.ts";
@@ -10,8 +10,8 @@ export interface Setup {
   /** As the agent's client sees them. */
   readonly queue: QueueDriver;
   readonly store: TaskStore;
-  /** What has come to pass, and the id of the task that it hit. */
-  readonly happened: ReadonlyMap<FaultKind, string>;
+  /** The id of the task that a fault hit; `undefined`: it has not come to pass. */
+  happened(kind: FaultKind): string | undefined;
   /** Workers that died. */
   readonly deaths: number;
   /** Rejects when something ends by itself that should not. */
@@ -30,7 +30,12 @@ export interface SetupOptions {
   readonly calls: readonly ToolCall[];
   readonly plan: readonly PlannedFault[];
   readonly taskIdOf: (queue: QueueDriver, call: ToolCall) => string;
-  readonly tasks: readonly AnyTask[];
+  /** Of the tasks. */
+  readonly leaseMs: number;
+  /**
+   * `spread`: each crash hits a worker at its moment, with whatever else that one has. `first`: see {@link createFirstCrashes}.
+   */
+  readonly crashes: "spread" | "first";
   readonly system: SystemProcess;
   readonly tally: Tally;
   readonly entropy: Entropy;

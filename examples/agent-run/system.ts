@@ -3,12 +3,13 @@
  * that the caller gives them, and a chat that does neither and cannot be read. It keeps a ledger of what is really there.
  * Started by demo.ts, it says its port to the parent and ends when that one does.
  */
+import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import type { HeldAnswer, Ledger, LedgerEntry, SystemFault, SystemFaults } from "./ledger.ts";
 
-/** Longer than the demo's lease of 2 s, shorter than its budget of 3 s. */
+/** Longer than the lease of 2 s that the demo has on one provider, shorter than its budget of 3 s. */
 const SLOW_MS = 2_500;
 const USUAL_MS = 120;
 
@@ -50,8 +51,12 @@ function find(system: LedgerEntry["system"], reference: string): LedgerEntry | u
   return entries.find((entry) => entry.system === system && entry.reference === reference);
 }
 
+/** The id comes from the reference, so that it is the same in each run of the same tasks; a second entry of one reference is numbered. */
 function add(system: LedgerEntry["system"], reference: string, content: Readonly<Record<string, string>>): LedgerEntry {
-  const entry = { system, reference, id: `${system}-${1001 + entries.length}`, content };
+  const earlier = entries.filter((entry) => entry.system === system && entry.reference === reference).length;
+  const digest = createHash("sha256").update(reference).digest("hex").slice(0, 8);
+  const id = `${system}-${digest}${earlier === 0 ? "" : `-${earlier + 1}`}`;
+  const entry = { system, reference, id, content };
   entries.push(entry);
   return entry;
 }

@@ -1,9 +1,10 @@
 /**
- * A worker as a process of its own. Queue and store are URLs from its environment, so it runs against AWS as it runs here:
+ * A worker as a process of its own. Queue and store are URLs from its environment, so it runs on each cloud as it runs here:
  *
  *   QUEUE_URL=sqs://agent-run STORE_URL=dynamodb://agent-run SYSTEM_URL=http://127.0.0.1:8080 node worker-process.ts
  *
- * Region and credentials are the AWS SDK's own affair; `AWS_ENDPOINT_URL_SQS` and `AWS_ENDPOINT_URL_DYNAMODB` lead it to other servers.
+ * Another queue service is another QUEUE_URL: `pubsub://project/topic/subscription`, `servicebus://namespace/queue`. How to sign in is the affair of
+ * the SDKs; `AWS_ENDPOINT_URL_SQS`, `AWS_ENDPOINT_URL_DYNAMODB`, `PUBSUB_EMULATOR_HOST` and `SERVICEBUS_CONNECTION_STRING` lead them to other servers.
  * SIGTERM stops it in order: running handlers finish, or are aborted and given back.
  */
 import { createWorker, openQueue, openStore } from "@leasehold/core";
@@ -28,7 +29,7 @@ process.once("disconnect", () => stopping.abort());
 const worker = createWorker({
   queue,
   store,
-  tasks: createTasks(createExternalSystem(required("SYSTEM_URL"), name)),
+  tasks: createTasks(createExternalSystem(required("SYSTEM_URL"), name), Number(process.env["LEASE_MS"] ?? 2_000)),
   name,
   concurrency: 4,
   // For the demo. The defaults, 2 s and 5 min, are for machines that do not share a clock and work that takes longer.
