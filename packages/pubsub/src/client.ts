@@ -97,15 +97,19 @@ export function callOptions(
 
 /**
  * The client with its credentials found. A call of a client that finds none leaves a rejection that nobody can handle, and the
- * client would remember the failure for good; so it is awaited first, and forgotten when it fails.
+ * client would remember the failure for good; so it is awaited first, and forgotten when it fails. Throws `PermissionDenied`.
  */
 export async function ready<Client extends Preparable>(client: Client): Promise<Client> {
   try {
     await client.initialize();
-  } catch (error) {
+  } catch (cause) {
     delete client.subscriberStub;
     delete client.publisherStub;
-    throw error;
+    const text = cause instanceof Error ? cause.message : String(cause);
+    throw new LeaseholdError("PermissionDenied", `finding credentials: ${text.slice(0, 300)}`, {
+      cause,
+      details: { sent: false },
+    });
   }
   return client;
 }

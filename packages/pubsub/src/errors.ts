@@ -1,4 +1,4 @@
-import { type ErrorCode, LeaseholdError, type Outcome } from "@leasehold/core/driver";
+import { type ErrorCode, isLeaseholdError, LeaseholdError, type Outcome } from "@leasehold/core/driver";
 
 /** What is known of a failure. No class is asked for: some failures are plain errors, some are text. */
 interface Facts {
@@ -38,7 +38,7 @@ const STATUSES: readonly (readonly [string, ErrorCode])[] = [
 const TEXTS: readonly (readonly [RegExp, ErrorCode])[] = [
   [/request_size is too large|message (?:size )?(?:is )?too large/i, "PayloadTooLarge"],
   [/client has already been closed/i, "Unavailable"],
-  [/could not load the default credentials|could not refresh access token|invalid_grant/i, "PermissionDenied"],
+  [/could not refresh access token|invalid_grant/i, "PermissionDenied"],
 ];
 
 /** After these it is certain that no request left this machine. */
@@ -47,7 +47,6 @@ const NOT_SENT: readonly RegExp[] = [
   /name resolution failed/i,
   /metadata from plugin failed/i,
   /client has already been closed/i,
-  /could not load the default credentials/i,
   // The deadline passed before there was a connection: the text of one that was used names its address.
   /deadline exceeded after (?!.*remote_addr=)/i,
 ];
@@ -59,6 +58,7 @@ const MAX_TEXT = 300;
  * cause. `permission` is what the call needs; it is named when the caller lacks it, which the service itself often omits.
  */
 export function fromPubsub(error: unknown, doing: string, permission?: string): LeaseholdError {
+  if (isLeaseholdError(error)) return error;
   const facts = factsOf(error);
   const text = String(facts.message ?? "");
   const [status, known] = (typeof facts.code === "number" ? STATUSES[facts.code] : undefined) ?? ["error", undefined];
@@ -135,6 +135,6 @@ function textIn(map: unknown, name: string): string | undefined {
 
 /** `5 NOT_FOUND: text` becomes `NOT_FOUND: text`. */
 function plainText(text: string, status: string): string {
-  const bare = text.replace(/^\d+ [A-Z_]+: ?/, "").slice(0, MAX_TEXT);
+  const bare = text.replace(/^\d+ \w+: ?/, "").slice(0, MAX_TEXT);
   return `${status}: ${bare || "no message"}`;
 }
