@@ -81,6 +81,28 @@ test("each case has a harness of its own, or those of a suite share one; all are
   assert.deepEqual([own.closed, shared.closed], [[0, 1], [0]]);
 });
 
+test("cases in real time run side by side as far as the pace allows, and are answered in their order", async () => {
+  const running: string[] = [];
+  let most = 0;
+  const waits = (name: string, ms: number): Case<Bench> => ({
+    name,
+    async run() {
+      running.push(name);
+      most = Math.max(most, running.length);
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      running.splice(running.indexOf(name), 1);
+    },
+  });
+  const cases = [waits("a", 30), waits("b", 20), waits("c", 10), waits("d", 0)];
+  const pace = () => ({ sideBySide: 2, watchdogMs: 30_000 });
+  const results = await run(cases, { ...benches().source, pace });
+  assert.deepEqual(
+    results.map(({ name, status }) => [name, status]),
+    ["a", "b", "c", "d"].map((name) => [name, "passed"]),
+  );
+  assert.equal(most, 2);
+});
+
 test("what a harness finds wrong at its end fails the case", async () => {
   const leaky = benches("case", async () => {
     throw new Error("timers were left behind");

@@ -23,7 +23,7 @@ export interface RunOptions extends Place {
   /** Only cases with this text in `<part> / <subject> / <name>`. */
   readonly only?: string;
   /** Real time after which a case has failed, ms. Generous: it ends hangs and judges no speed. Default 60 s. */
-  readonly watchdogMs?: number;
+  readonly watchdogMs?: number | undefined;
   /** Called as results come in. */
   readonly onResult?: (result: CaseResult) => void;
 }
@@ -46,6 +46,16 @@ export interface HarnessSource<H extends Harness> {
   open(place: Place): Promise<H>;
   /** Cases that share one harness: each has its own (`case`, the default), or those of one suite have one together. */
   readonly per?: "case" | "suite";
+  /** How its cases are run at that place. Default: one after the other, as it is right where no time is waited for. */
+  readonly pace?: (place: Place) => Pace | undefined;
+}
+
+/** How cases are run that wait in real time. */
+export interface Pace {
+  /** Harnesses that are open at the same time. */
+  readonly sideBySide: number;
+  /** Takes the place of the watchdog's default. */
+  readonly watchdogMs: number;
 }
 
 const DEFAULT_WATCHDOG_MS = 60_000;
@@ -55,22 +65,38 @@ export function part<H extends Harness>(name: string, suites: readonly Suite<H>[
   return {
     name,
     async run(target, options) {
-      const results: CaseResult[] = [];
-      for (const suite of suites) {
-        const label = (one: Case<H>): string => `${name} / ${suite.subject} / ${one.name}`;
-        const cases = suite.cases.filter((one) => options.only === undefined || label(one).includes(options.only));
-        const groups = source.per === "suite" ? [cases] : cases.map((one) => [one]);
-        for (const group of groups) {
-          for (const outcome of await runGroup(group, source, options)) {
-            const result = { target, part: name, subject: suite.subject, ...outcome };
-            results.push(result);
-            options.onResult?.(result);
-          }
-        }
-      }
-      return results;
+      const groups = suites.flatMap(({ subject, cases }) => {
+        const label = (one: Case<H>): string => `${name} / ${subject} / ${one.name}`;
+        const chosen = cases.filter((one) => options.only === undefined || label(one).includes(options.only));
+        return (source.per === "suite" ? [chosen] : chosen.map((one) => [one])).map((group) => ({ subject, group }));
+      });
+      const pace = source.pace?.(options);
+      const results = await eachSideBySide(groups, pace?.sideBySide ?? 1, async ({ subject, group }) => {
+        const outcomes = await runGroup(group, source, { watchdogMs: pace?.watchdogMs, ...options });
+        return outcomes.map((outcome) => {
+          const result = { target, part: name, subject, ...outcome };
+          options.onResult?.(result);
+          return result;
+        });
+      });
+      return results.flat();
     },
   };
+}
+
+/** Works through the items, so many at a time, and answers in their order. */
+async function eachSideBySide<T, R>(
+  items: readonly T[],
+  sideBySide: number,
+  work: (item: T) => Promise<R>,
+): Promise<readonly R[]> {
+  const results: R[] = [];
+  const queue = items.entries();
+  const lane = async (): Promise<void> => {
+    for (const [index, item] of queue) results[index] = await work(item);
+  };
+  await Promise.all(Array.from({ length: sideBySide }, lane));
+  return results;
 }
 
 type GroupResult = Pick<CaseResult, "name" | "status" | "reason" | "durationMs">;
