@@ -1,0 +1,49 @@
+import type { Properties } from "../broker/message.ts";
+import type { Outcome } from "../broker/settlement.ts";
+import type { ServicebusError } from "../errors.ts";
+import { type Delivery, messages, type Typed } from "./rhea.ts";
+
+/** How the parts of an outcome look once rhea has read them. */
+interface RemoteState {
+  readonly undeliverable_here?: unknown;
+  readonly message_annotations?: unknown;
+  readonly error?: { readonly info?: unknown };
+}
+
+/** Calls of settlements, whether by disposition or by request. */
+export const SETTLEMENT_CALLS: Readonly<Record<Outcome["kind"], string>> = {
+  complete: "Complete",
+  abandon: "Abandon",
+  defer: "Defer",
+  "dead-letter": "DeadLetter",
+  release: "Release",
+};
+
+/** What a receiver's disposition means. */
+export function outcomeOf(event: "accepted" | "rejected" | "modified" | "released", remoteState: unknown): Outcome {
+  if (event === "accepted") return { kind: "complete" };
+  if (event === "released") return { kind: "release" };
+  const state = remoteState as RemoteState;
+  if (event === "rejected") return { kind: "dead-letter", properties: propertiesOf(state.error?.info) };
+  const properties = propertiesOf(state.message_annotations);
+  return { kind: state.undeliverable_here === true ? "defer" : "abandon", properties };
+}
+
+function propertiesOf(map: unknown): Properties {
+  return typeof map === "object" && map !== null ? (map as Properties) : {};
+}
+
+/** Ends a delivery for both sides: a receiver that settles second does not answer the answer. */
+export function settleDelivery(delivery: Delivery, state: Typed): void {
+  delivery.update(true, state);
+  delivery.remote_settled = true;
+}
+
+/** The service says so of every settlement that it applies. */
+export function accepted(): Typed {
+  return messages.accepted().described();
+}
+
+export function rejected({ condition, message }: ServicebusError): Typed {
+  return messages.rejected({ error: { condition, description: message } }).described();
+}

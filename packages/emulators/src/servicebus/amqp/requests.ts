@@ -1,0 +1,55 @@
+import { accepted, settleDelivery } from "./outcomes.ts";
+import { accept, type Peer, whenOver } from "./peer.ts";
+import { type AmqpLink, messages, type RequestMessage, type SendingLink } from "./rhea.ts";
+
+/** A request, and how it is answered. */
+export interface Request {
+  /** `put-token`, `com.microsoft:renew-lock`. */
+  readonly operation: string;
+  readonly properties: Readonly<Record<string, unknown>>;
+  readonly body: unknown;
+  answer(properties: Readonly<Record<string, unknown>>, body?: unknown): void;
+}
+
+/** A client sends requests to a node: `$cbs`, or the `$management` of an entity. */
+export function attachRequests(peer: Peer, node: string, link: AmqpLink, handle: (request: Request) => void): void {
+  link.on("message", ({ message: bytes, delivery }) => {
+    // What the node makes of it is in the answer.
+    settleDelivery(delivery, accepted());
+    const message = decode(bytes);
+    const properties = message.application_properties ?? {};
+    handle({
+      operation: String(properties["operation"] ?? ""),
+      properties,
+      body: message.body,
+      answer(answered, body = {}) {
+        const to = replyLink(peer, node, message.reply_to);
+        to?.send({ correlation_id: message.message_id, to: message.reply_to, application_properties: answered, body });
+      },
+    });
+  });
+  accept(link);
+}
+
+/** A client wants to receive the answers of a node. */
+export function attachReplies(peer: Peer, node: string, link: SendingLink): void {
+  const links = peer.replies.get(node) ?? new Set();
+  peer.replies.set(node, links.add(link));
+  whenOver(peer, link, () => links.delete(link));
+  accept(link);
+}
+
+/** The name of the link comes first: on `$cbs` the target has no address. */
+function replyLink({ replies }: Peer, node: string, replyTo: unknown): SendingLink | undefined {
+  const links = [...(replies.get(node) ?? [])].filter((link) => link.is_open());
+  return links.find(({ name }) => name === replyTo) ?? links.find(({ target }) => target?.address === replyTo);
+}
+
+/** A request that cannot be read has nobody to be answered to but the one that asks: it is answered as one without content. */
+function decode(bytes: Buffer): RequestMessage {
+  try {
+    return messages.decode(bytes);
+  } catch {
+    return {};
+  }
+}
