@@ -23,8 +23,8 @@ export interface PlayedCall {
   readonly method: string;
   /** Encoded. */
   readonly request: Uint8Array;
-  /** The deadline that came along, as gRPC writes it. */
-  readonly timeout: string | undefined;
+  /** The deadline that came along, ms from the arrival; `NaN` without one. */
+  readonly timeoutMs: number;
 }
 
 /** Speaks gRPC as far as it takes to give the vendor's client any answer there may be, and counts what the client does. */
@@ -57,8 +57,8 @@ export async function playServer(): Promise<PlayedServer> {
     stream.on("data", (chunk: Buffer) => chunks.push(chunk));
     stream.on("end", () => {
       const method = String(headers[":path"]).split("/").at(-1) ?? "";
-      const timeout = headers["grpc-timeout"]?.toString();
-      const call = { method, request: Buffer.concat(chunks).subarray(5), timeout };
+      const timeoutMs = msOf(String(headers["grpc-timeout"]));
+      const call = { method, request: Buffer.concat(chunks).subarray(5), timeoutMs };
       calls.push(call);
       respond(stream, play(call));
     });
@@ -87,6 +87,12 @@ export async function playServer(): Promise<PlayedServer> {
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** `20S`, `1500m`, `2M` */
+function msOf(timeout: string): number {
+  const unitMs = { m: 1, S: 1_000, M: 60_000, H: 3_600_000 }[timeout.slice(-1)];
+  return unitMs === undefined ? Number.NaN : Number(timeout.slice(0, -1)) * unitMs;
 }
 
 function respond(stream: ServerHttp2Stream, answer: PlayedAnswer): void {
