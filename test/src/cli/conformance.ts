@@ -1,13 +1,15 @@
 /**
- * `conformance [target…] [--json FILE] [--only TEXT] [--endpoint URL]`: runs the suites on targets, all of them when none is named; a
- * name also selects its variants (`memory` is `memory` and `memory/…`). `--endpoint` names the server to use instead of an embedded one, for
- * targets that have one (LocalStack, moto); `aws` is the account that the environment names. Exits with 1 when something failed or was skipped without a
- * reason, with 2 when it was called wrongly. `LEASEHOLD_SUMMARY` names a file for the counts.
+ * `conformance [target…] [--json FILE] [--only TEXT] [--endpoint URL] [--connection-string TEXT]`: runs the suites on targets, all
+ * of them when none is named; a name also selects its variants (`memory` is `memory` and `memory/…`). `--endpoint` names the
+ * server to use instead of an embedded one, for targets that have one (LocalStack, moto, an emulator of Pub/Sub); `aws` is the
+ * account that the environment names, `gcp` the project (`GOOGLE_CLOUD_PROJECT`). `--connection-string` does the same for Service
+ * Bus: of a namespace, or of Microsoft's emulator. Exits with 1 when something failed or was skipped without a reason, with 2 when
+ * it was called wrongly. `LEASEHOLD_SUMMARY` names a file for the counts.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { linesOf, problemsOf, summaryOf, totalsOf } from "../suite/report.ts";
-import { type CaseResult, runTarget, type Target } from "../suite/run.ts";
+import { type CaseResult, type RunOptions, runTarget, type Target } from "../suite/run.ts";
 import { targets } from "../targets/all.ts";
 
 function selectedTargets(names: readonly string[]): readonly Target[] | undefined {
@@ -22,17 +24,22 @@ function selectedTargets(names: readonly string[]): readonly Target[] | undefine
   return targets.filter((target) => names.length === 0 || names.some((name) => matches(target, name)));
 }
 
-function readArguments():
-  | { readonly names: readonly string[]; readonly json?: string; readonly only?: string; readonly endpoint?: string }
-  | undefined {
+interface Arguments extends RunOptions {
+  readonly names: readonly string[];
+  readonly json?: string;
+}
+
+const USAGE = "Usage: conformance [target…] [--json FILE] [--only TEXT] [--endpoint URL] [--connection-string TEXT]";
+
+function readArguments(): Arguments | undefined {
+  const text = { type: "string" } as const;
   try {
-    const options = { json: { type: "string" }, only: { type: "string" }, endpoint: { type: "string" } } as const;
+    const options = { json: text, only: text, endpoint: text, "connection-string": text };
     const { values, positionals } = parseArgs({ allowPositionals: true, options });
-    return { ...values, names: positionals };
+    const { "connection-string": connectionString, ...others } = values;
+    return { ...others, ...(connectionString !== undefined && { connectionString }), names: positionals };
   } catch (error) {
-    console.error(
-      `${(error as Error).message}\nUsage: conformance [target…] [--json FILE] [--only TEXT] [--endpoint URL]`,
-    );
+    console.error(`${(error as Error).message}\n${USAGE}`);
     return undefined;
   }
 }

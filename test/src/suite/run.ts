@@ -15,8 +15,13 @@ export interface CaseResult {
 
 /** Where the servers of a run are. */
 export interface Place {
-  /** The address of a server to use instead of an embedded one, for targets that have one; `aws`: the account that the environment names. */
+  /**
+   * The address of a server to use instead of an embedded one, for targets that have one; `aws`, `gcp`: the account, or the
+   * project, that the environment names.
+   */
   readonly endpoint?: string;
+  /** Of a Service Bus namespace, or of Microsoft's emulator, to use instead of an embedded one. */
+  readonly connectionString?: string;
 }
 
 export interface RunOptions extends Place {
