@@ -1,0 +1,66 @@
+import type { ServiceBusReceivedMessage, ServiceBusReceiver, ServiceBusSessionReceiver } from "@azure/service-bus";
+import { fromServicebus } from "./errors.ts";
+
+/** What is there at this moment: the service knows no "next session, or none". */
+export interface SessionProbe {
+  /** Takes sessions that have something, oldest first, at most `max`; those that others hold are passed over. */
+  take(max: number, isOurs: (id: string) => boolean): Promise<readonly ServiceBusSessionReceiver[]>;
+  /** Has this session, which is ours, something to hand out? */
+  hasMore(receiver: ServiceBusSessionReceiver): Promise<boolean>;
+}
+
+/** Messages that one look sees. */
+const MAX_PEEKED = 64;
+
+type From = NonNullable<ServiceBusReceivedMessage["sequenceNumber"]>;
+
+export function createSessionProbe(
+  browser: ServiceBusReceiver,
+  accept: (id: string) => Promise<ServiceBusSessionReceiver>,
+): SessionProbe {
+  /** The first number there is. The SDK goes on from where the last peek ended unless it is told from where. */
+  let start: From | undefined;
+
+  async function peek(
+    receiver: Pick<ServiceBusReceiver, "peekMessages">,
+  ): Promise<readonly ServiceBusReceivedMessage[]> {
+    const from = start === undefined ? {} : { fromSequenceNumber: start };
+    // The option is not in the SDK's types; without it the bodies come along.
+    const options = { ...from, omitMessageBody: true };
+    const messages = await receiver.peekMessages(MAX_PEEKED, options);
+    const first = messages[0]?.sequenceNumber;
+    if (first !== undefined) start ??= first.sub(first);
+    return messages.filter(({ state }) => state === "active");
+  }
+
+  /** `undefined`: somebody else has it. */
+  async function taken(id: string): Promise<ServiceBusSessionReceiver | undefined> {
+    try {
+      return await accept(id);
+    } catch (error) {
+      if (fromServicebus(error, "accepting a session").code === "LeaseHeld") return undefined;
+      throw error;
+    }
+  }
+
+  async function hasMore(receiver: ServiceBusSessionReceiver): Promise<boolean> {
+    return (await peek(receiver)).length > 0;
+  }
+
+  return {
+    hasMore,
+    async take(max, isOurs) {
+      const ids = new Set((await peek(browser)).map(({ sessionId = "" }) => sessionId));
+      const found: ServiceBusSessionReceiver[] = [];
+      for (const id of ids) {
+        if (found.length === max) break;
+        const receiver = isOurs(id) ? undefined : await taken(id);
+        if (receiver === undefined) continue;
+        // What was seen before it was ours may be gone.
+        if (await hasMore(receiver)) found.push(receiver);
+        else await receiver.close();
+      }
+      return found;
+    },
+  };
+}

@@ -1,0 +1,260 @@
+import type { ServiceBusReceivedMessage, ServiceBusSessionReceiver } from "@azure/service-bus";
+import type { Clock, LeaseholdError, Timer } from "@leasehold/core/driver";
+import { fromServicebus } from "./errors.ts";
+import type { Arrival } from "./messages.ts";
+import { createHeldSession, type HeldSession } from "./session.ts";
+import type { SessionProbe } from "./session-probe.ts";
+import type { Asked } from "./streams.ts";
+
+/**
+ * Receives from an entity with sessions: the next session that has something is taken, its first message handed out, and its
+ * second when the first is settled. So a key is worked on by one, in order, and as many keys at once as there are slots;
+ * what would only wait behind its head takes none.
+ */
+export interface Sessions {
+  receive(asked: Asked): Promise<readonly Arrival[]>;
+  /** Its message is settled: it goes on with its next one, or lets go. */
+  settled(session: HeldSession): void;
+  /** Its message was given back: nobody gets it for so long, while this process lives and its lock can be renewed. */
+  hold(session: HeldSession, forMs: number): void;
+  close(): Promise<void>;
+}
+
+export interface SessionParts {
+  readonly clock: Clock;
+  readonly doing: string;
+  /** Waits for a session that has something, a while. Throws what the SDK throws, `ServiceTimeout` when there is none. */
+  readonly acceptNext: () => Promise<ServiceBusSessionReceiver>;
+  readonly probe: SessionProbe;
+  readonly arrivalOf: (message: ServiceBusReceivedMessage, session: HeldSession) => Arrival;
+  /** The lock of a session is fresh; it ends then, wall ms. */
+  readonly locked: (until: number) => void;
+  readonly lockMs: () => number;
+}
+
+/** One session that is ours. */
+interface Entry {
+  readonly session: HeldSession;
+  /** `working`: its message is handed out. `resting`: its message is settled. `asking`: for its next one. `ready`: that is here. `held`: for a delay. */
+  state: "working" | "resting" | "asking" | "ready" | "held";
+  timer?: Timer;
+  arrival?: Arrival;
+}
+
+interface Waiter {
+  readonly max: number;
+  answer(arrivals: readonly Arrival[]): void;
+  fail(error: LeaseholdError): void;
+}
+
+/** How long a session is kept for the next receive. In a worker that comes a moment after the settle. */
+const GRACE_MS = 100;
+/** How long an empty session is asked while others may have something. */
+const IDLE_MS = 1_000;
+/** A wait shorter than this may be over before a session is taken: what is there is looked for first. */
+const SHORT_WAIT_MS = 1_000;
+/** A wait for a session that ends sooner than this, empty, was none. */
+const MIN_ACCEPT_MS = 100;
+
+export function createSessions(parts: SessionParts): Sessions {
+  const { clock, doing, probe, lockMs } = parts;
+  const entries = new Map<string, Entry>();
+  const waiters: Waiter[] = [];
+  let isAccepting = false;
+  let isClosed = false;
+
+  const inState = (state: Entry["state"]): Entry[] => [...entries.values()].filter((entry) => entry.state === state);
+
+  function drop(entry: Entry): Promise<void> {
+    entry.timer?.cancel();
+    if (entries.get(entry.session.id) === entry) entries.delete(entry.session.id);
+    return entry.session.close();
+  }
+
+  function dropAfter(entry: Entry, ms: number): void {
+    entry.timer?.cancel();
+    entry.timer = clock.setTimer(Math.min(ms, lockMs() / 4), () => {
+      void drop(entry);
+      pump();
+    });
+  }
+
+  function adopt(receiver: ServiceBusSessionReceiver, state: Entry["state"]): Entry {
+    const entry: Entry = { session: createHeldSession(receiver, clock), state };
+    const former = entries.get(receiver.sessionId);
+    // That lock was lost, or the service would not have given it once more.
+    if (former !== undefined) void drop(former);
+    entries.set(receiver.sessionId, entry);
+    parts.locked(receiver.sessionLockedUntilUtc.getTime());
+    return entry;
+  }
+
+  /** Hands out what is here, and asks for what is wanted beyond that: of our sessions first, and then of the next one. */
+  function pump(): void {
+    for (const entry of entries.values()) if (entry.session.isLost()) void drop(entry);
+    let ready = inState("ready");
+    while (ready.length > 0 && waiters.length > 0) {
+      const waiter = waiters.shift() as Waiter;
+      const handed = ready.slice(0, waiter.max);
+      ready = ready.slice(waiter.max);
+      for (const entry of handed) {
+        entry.timer?.cancel();
+        entry.state = "working";
+      }
+      waiter.answer(handed.map((entry) => entry.arrival as Arrival));
+    }
+    let wanted = waiters.reduce((sum, { max }) => sum + max, 0) - inState("asking").length;
+    for (const entry of inState("resting")) {
+      if (wanted-- <= 0) break;
+      void ask(entry);
+    }
+    if (wanted > 0 && !isAccepting && !isClosed) void accept();
+  }
+
+  function rest(entry: Entry): void {
+    entry.state = "resting";
+    pump();
+    if (entry.state === "resting") dropAfter(entry, GRACE_MS);
+  }
+
+  async function ask(entry: Entry): Promise<void> {
+    entry.state = "asking";
+    dropAfter(entry, IDLE_MS);
+    const { session } = entry;
+    try {
+      // The lock is the session's, and has been running since the message before.
+      if (session.leftMs() < lockMs() / 2) parts.locked(await session.renew());
+      const message = await session.next();
+      if (message !== undefined) {
+        entry.arrival = parts.arrivalOf(message, session);
+        entry.state = "ready";
+        dropAfter(entry, GRACE_MS);
+      } else void drop(entry);
+    } catch {
+      // Its lock is lost, and its messages come again; what is wrong beyond that, the next session will tell.
+      void drop(entry);
+    }
+    // What else came in the same breath is handed out along with it.
+    process.nextTick(pump);
+  }
+
+  async function accept(): Promise<void> {
+    isAccepting = true;
+    const from = clock.monotonic();
+    let receiver: ServiceBusSessionReceiver | undefined;
+    try {
+      receiver = await parts.acceptNext();
+    } catch (thrown) {
+      const error = fromServicebus(thrown, doing);
+      const isEmpty = error.code === "DeadlineExceeded" || error.code === "LeaseHeld";
+      if (!isEmpty || clock.monotonic() - from < MIN_ACCEPT_MS) {
+        for (const waiter of waiters.splice(0)) waiter.fail(error);
+      }
+    }
+    isAccepting = false;
+    if (receiver === undefined) pump();
+    else if (isClosed) await createHeldSession(receiver, clock).close();
+    else rest(adopt(receiver, "resting"));
+  }
+
+  /** What is there at this moment, in our own sessions and in others. */
+  async function look(max: number): Promise<readonly Arrival[]> {
+    const found: Entry[] = [];
+    for (const entry of inState("resting").slice(0, max)) {
+      entry.timer?.cancel();
+      entry.state = "working";
+      if (await probe.hasMore(entry.session.receiver)) found.push(entry);
+      else rest(entry);
+    }
+    if (found.length < max) {
+      const receivers = await probe.take(max - found.length, (id) => entries.has(id));
+      found.push(...receivers.map((receiver) => adopt(receiver, "working")));
+    }
+    const arrivals = await Promise.all(
+      found.map(async (entry) => {
+        const message = await entry.session.next();
+        return message === undefined ? undefined : parts.arrivalOf(message, entry.session);
+      }),
+    );
+    return arrivals.filter((arrival) => arrival !== undefined);
+  }
+
+  function wait({ max, waitMs, signal }: Asked): Promise<readonly Arrival[]> {
+    return new Promise((resolve, reject) => {
+      const end = (): void => {
+        const place = waiters.indexOf(waiter);
+        if (place >= 0) waiters.splice(place, 1);
+        waiter.answer([]);
+      };
+      const timer = clock.setTimer(waitMs, end);
+      const let_go = (): void => {
+        timer.cancel();
+        signal.removeEventListener("abort", end);
+      };
+      const waiter: Waiter = {
+        max,
+        answer(arrivals) {
+          let_go();
+          resolve(arrivals);
+        },
+        fail(error) {
+          let_go();
+          reject(error);
+        },
+      };
+      signal.addEventListener("abort", end, { once: true });
+      waiters.push(waiter);
+      pump();
+    });
+  }
+
+  function entryOf(session: HeldSession): Entry | undefined {
+    const entry = entries.get(session.id);
+    return entry?.session === session ? entry : undefined;
+  }
+
+  return {
+    async receive(asked) {
+      if (asked.waitMs < SHORT_WAIT_MS) {
+        try {
+          const found = await look(asked.max);
+          if (found.length > 0 || asked.waitMs === 0) return found;
+        } catch (error) {
+          throw fromServicebus(error, doing);
+        }
+        if (asked.signal.aborted) return [];
+      }
+      return wait(asked);
+    },
+    settled(session) {
+      const entry = entryOf(session);
+      if (entry !== undefined) rest(entry);
+    },
+    hold(session, forMs) {
+      const entry = entryOf(session);
+      if (entry === undefined) return;
+      entry.state = "held";
+      const until = clock.monotonic() + forMs;
+      const beat = (): void => {
+        const leftMs = until - clock.monotonic();
+        if (leftMs <= 0) {
+          rest(entry);
+          return;
+        }
+        entry.timer = clock.setTimer(Math.min(leftMs, session.leftMs() / 2), () => {
+          if (clock.monotonic() >= until) rest(entry);
+          else
+            void session
+              .renew()
+              .then(parts.locked)
+              .then(beat, () => drop(entry));
+        });
+      };
+      beat();
+    },
+    async close() {
+      isClosed = true;
+      await Promise.all([...entries.values()].map(drop));
+    },
+  };
+}

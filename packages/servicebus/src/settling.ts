@@ -1,0 +1,97 @@
+import type { ServiceBusReceivedMessage, ServiceBusReceiver } from "@azure/service-bus";
+import { invalid, type LeaseholdError, type Outcome } from "@leasehold/core/driver";
+import { fromServicebus, isAlreadySettled, outcomeOf } from "./errors.ts";
+import { byToken, type HeldMessage, isOnLink, isToken, NO_TOKEN, type ServicebusDelivery } from "./messages.ts";
+import type { HeldSession } from "./session.ts";
+
+/** What receivers of all kinds can do with a message. */
+export type Settler = Pick<ServiceBusReceiver, "completeMessage" | "abandonMessage" | "deadLetterMessage">;
+
+/** One settle, of whichever receiver. */
+export type Settle = (receiver: Settler, message: ServiceBusReceivedMessage) => Promise<void>;
+
+export interface Settling {
+  /** Never rejects. */
+  settle(delivery: ServicebusDelivery, doing: string, act: Settle): Promise<Outcome>;
+  /** Answers when the lock ends now, wall ms. Never rejects. */
+  renew(delivery: ServicebusDelivery, ended: (lockedUntil: number) => void): Promise<Outcome>;
+}
+
+const RENEWING = "renewing a lock";
+
+/**
+ * `onLink`: a receiver of the client that received. `token`: one of the other client, which goes by lock tokens alone.
+ *
+ * Settles on the link on which the message came, and by its lock token where the link is gone (SB-05, SB-06). What the client
+ * holds for settled (SB-21) is asked by its token, too: a settle that the broker refused for the moment is one of those.
+ */
+export function createSettling(onLink: Settler, token: ServiceBusReceiver): Settling {
+  async function tried(doing: string, call: () => Promise<void>): Promise<LeaseholdError | undefined> {
+    try {
+      await call();
+      return undefined;
+    } catch (error) {
+      return fromServicebus(error, doing);
+    }
+  }
+
+  const outcome = (error: LeaseholdError | undefined): Outcome =>
+    error === undefined ? { status: "confirmed" } : outcomeOf(error);
+
+  /** What is no token at all is asked about as well: a queue that is not there, or closed to us, is the greater fault. */
+  async function known(
+    delivery: ServicebusDelivery,
+    doing: string,
+    call: (token: string) => Promise<void>,
+  ): Promise<Outcome> {
+    if (isToken(delivery.token)) return outcome(await tried(doing, () => call(delivery.token)));
+    const error = await tried(doing, () => call(NO_TOKEN));
+    if (error !== undefined && error.code !== "LeaseLost") return outcomeOf(error);
+    const refused = invalid("token", "the lock token of a delivery", delivery.token);
+    return { status: "failed", code: refused.code, error: refused };
+  }
+
+  function settleByToken(delivery: ServicebusDelivery, doing: string, act: Settle): Promise<Outcome> {
+    return known(delivery, doing, (lockToken) => act(token, byToken(lockToken)));
+  }
+
+  async function settleInSession(
+    held: HeldMessage,
+    session: HeldSession,
+    doing: string,
+    act: Settle,
+  ): Promise<Outcome> {
+    if (session.isLost()) return { status: "lost" };
+    const message = held.message();
+    const error = await tried(doing, () => act(session.receiver, message));
+    if (error === undefined || !isAlreadySettled(error)) return outcome(error);
+    return outcome(await tried(doing, () => act(session.receiver, byToken(message.lockToken ?? "", session.id))));
+  }
+
+  /** What is known of a delivery under its own token; a delivery from elsewhere has nothing but the token. */
+  function heldOf({ held, token: lockToken }: ServicebusDelivery): HeldMessage | undefined {
+    return held?.message().lockToken === lockToken ? held : undefined;
+  }
+
+  return {
+    async settle(delivery, doing, act) {
+      const held = heldOf(delivery);
+      const session = held?.session?.();
+      if (held === undefined) return settleByToken(delivery, doing, act);
+      if (session !== undefined) return settleInSession(held, session, doing, act);
+      const message = held.message();
+      if (!isOnLink(message)) return settleByToken(delivery, doing, act);
+      const error = await tried(doing, () => act(onLink, message));
+      if (error === undefined || !isAlreadySettled(error)) return outcome(error);
+      return settleByToken(delivery, doing, act);
+    },
+    async renew(delivery, ended) {
+      const session = heldOf(delivery)?.session?.();
+      if (session?.isLost() === true) return { status: "lost" };
+      if (session !== undefined) return outcome(await tried(RENEWING, async () => ended(await session.renew())));
+      return known(delivery, RENEWING, async (lockToken) => {
+        ended((await token.renewMessageLock(byToken(lockToken))).getTime());
+      });
+    },
+  };
+}
