@@ -24,9 +24,14 @@ export function outcomeOf(event: "accepted" | "rejected" | "modified" | "release
   if (event === "accepted") return { kind: "complete" };
   if (event === "released") return { kind: "release" };
   const state = remoteState as RemoteState;
-  if (event === "rejected") return { kind: "dead-letter", properties: propertiesOf(state.error?.info) };
+  if (event === "rejected") return { kind: "dead-letter", properties: withoutBlanks(propertiesOf(state.error?.info)) };
   const properties = propertiesOf(state.message_annotations);
   return { kind: state.undeliverable_here === true ? "defer" : "abandon", properties };
+}
+
+/** SDKs send the reason and the description that nobody gave as nulls. */
+function withoutBlanks(properties: Properties): Properties {
+  return Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== null));
 }
 
 function propertiesOf(map: unknown): Properties {

@@ -42,8 +42,8 @@ export interface InventoryRules {
   readonly lockDurationMs: number;
   /** `Infinity`: deliveries are not counted out. */
   readonly maxDeliveryCount: number;
-  /** The longest life of a message; `Infinity`: its sender decides. */
-  readonly timeToLiveMs: number;
+  /** The longest life of a message; `Infinity`: its sender decides; `undefined`: they do not expire here. */
+  readonly timeToLiveMs: number | undefined;
   /** It was delivered too often. */
   exhausted(message: Message): void;
   /** Its life is over. */
@@ -86,15 +86,19 @@ export function createInventory(clock: EmulatorClock, rules: InventoryRules): In
     if (session !== undefined) sessions.refresh(session);
   }
 
+  function isOver(message: Message): boolean {
+    return rules.timeToLiveMs !== undefined && message.expiresAt <= clock.now();
+  }
+
   function show(message: Message): void {
-    if (message.expiresAt <= clock.now()) {
+    if (isOver(message)) {
       expire(message);
       return;
     }
     const { session } = message;
     message.ready = (session?.ready ?? ready).add(message);
     visible++;
-    setDeadline(message, message.expiresAt);
+    if (rules.timeToLiveMs !== undefined) setDeadline(message, message.expiresAt);
     if (session !== undefined) sessions.refresh(session);
     rules.shown(message);
   }
@@ -115,13 +119,14 @@ export function createInventory(clock: EmulatorClock, rules: InventoryRules): In
     const now = clock.now();
     const sequenceNumber = ++lastSequenceNumber;
     const enqueuedAt = origin.enqueuedAt ?? now;
+    const longestLifeMs = rules.timeToLiveMs ?? Number.POSITIVE_INFINITY;
     const isSessionful = rules.requiresSession && content.sessionId !== undefined;
     const message: Message = {
       content,
       sequenceNumber,
       enqueuedSequenceNumber: origin.enqueuedSequenceNumber ?? sequenceNumber,
       enqueuedAt,
-      expiresAt: enqueuedAt + Math.min(content.timeToLiveMs ?? Number.POSITIVE_INFINITY, rules.timeToLiveMs),
+      expiresAt: enqueuedAt + Math.min(content.timeToLiveMs ?? longestLifeMs, longestLifeMs),
       deadLetterSource: origin.deadLetterSource,
       session: isSessionful ? sessions.open(content.sessionId) : undefined,
       state: scheduledAt === undefined ? "active" : "scheduled",
@@ -221,7 +226,7 @@ export function createInventory(clock: EmulatorClock, rules: InventoryRules): In
     },
     remove,
     isAlive(message) {
-      if (message.expiresAt > clock.now()) return true;
+      if (!isOver(message)) return true;
       expire(message);
       return false;
     },

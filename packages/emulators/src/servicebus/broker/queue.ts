@@ -61,7 +61,7 @@ export function createQueue(
     requiresSession: settings.requiresSession,
     lockDurationMs: settings.lockDurationMs,
     maxDeliveryCount: settings.maxDeliveryCount,
-    timeToLiveMs: settings.defaultTimeToLiveMs,
+    timeToLiveMs: deadLetters === undefined ? undefined : settings.defaultTimeToLiveMs,
     exhausted: (message) => bury(message, maxDeliveryCountExceeded(message.deliveryCount)),
     expired(message) {
       if (!settings.deadLetterOnExpiration) return;

@@ -21,7 +21,7 @@ export function createTopic(clock: EmulatorClock, path: string, settings: Requir
     requiresSession: false,
     lockDurationMs: Number.POSITIVE_INFINITY,
     maxDeliveryCount: Number.POSITIVE_INFINITY,
-    timeToLiveMs: Number.POSITIVE_INFINITY,
+    timeToLiveMs: undefined,
     exhausted() {},
     expired() {},
     shown: forward,
