@@ -20,10 +20,13 @@ const MAX_DELAY_MS = 14 * 86_400_000;
 const DEAD_LETTER_REASON_BYTES = 4_096;
 /** Of the Basic and Standard tiers (SB-43). */
 export const MAX_MESSAGE_BYTES = 262_144;
+/** Of these, what AMQP and the properties of our own (id, content type, session) take at most. */
+const OVERHEAD_BYTES = 1_024;
 
 /** What a driver has to know of its entity. */
 export interface EntitySettings {
   readonly sessions: boolean;
+  /** The largest message as the entity counts it, all included. */
   readonly maxMessageBytes: number;
   /** Asked each time: it is corrected by what the first delivery says. */
   readonly lockMs: () => number;
@@ -43,7 +46,7 @@ export function capabilitiesOf({ sessions, maxMessageBytes, lockMs }: EntitySett
     maxAbandonDelayMs: MAX_DELAY_MS,
     deadLetter: "native",
     deadLetterReasonBytes: DEAD_LETTER_REASON_BYTES,
-    maxMessageBytes,
+    maxMessageBytes: maxMessageBytes - OVERHEAD_BYTES,
     ordering: sessions,
     settle: "call",
     sources: {

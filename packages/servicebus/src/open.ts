@@ -1,15 +1,100 @@
-import { invalid, type QueueDriver } from "@leasehold/core/driver";
+import { randomUUID } from "node:crypto";
+import { invalid, LeaseholdError, type QueueDriver } from "@leasehold/core/driver";
+import { type ConnectedClients, connectClients } from "./client.ts";
+import { linksOf } from "./entity.ts";
+import { fromServicebus } from "./errors.ts";
+import { type EntityNames, namesOf } from "./names.ts";
 import { createServicebusQueue, type ServicebusQueueOptions } from "./queue.ts";
 
-export interface OpenServicebusQueueOptions extends ServicebusQueueOptions {}
-
-export async function openQueue(
-  url: string,
-  options: Omit<OpenServicebusQueueOptions, "queue" | "topic" | "subscription"> = {},
-): Promise<QueueDriver> {
-  throw invalid("url", "servicebus://", url + String(options));
+export interface OpenServicebusQueueOptions extends ServicebusQueueOptions {
+  /** Default: what the entity says. Programs that may only send have to give it. */
+  readonly sessions?: boolean;
+  /** Default: what the entity says. */
+  readonly maxMessageBytes?: number;
 }
 
+type Unnamed = Omit<OpenServicebusQueueOptions, "queue" | "topic" | "subscription">;
+
+const URL_FORM = /^servicebus:\/\/([^/\s]+)\/([^/\s]+)(?:\/([^/\s]+))?$/;
+const CONNECTION_STRING = "SERVICEBUS_CONNECTION_STRING";
+
+/**
+ * Opens the queue that `servicebus://<namespace>/<queue>` names, or the subscription that
+ * `servicebus://<namespace>/<topic>/<subscription>` does. The namespace may be short: `orders` is
+ * `orders.servicebus.windows.net`. How to get in is told by the options (`client.credential`, `client.connectionString`,
+ * `clients`), or by the connection string in the environment variable `SERVICEBUS_CONNECTION_STRING`; then the namespace
+ * is that of the string. Options as {@link openServicebusQueue}, without the names. Errors likewise.
+ */
+export async function openQueue(url: string, options: Unnamed = {}): Promise<QueueDriver> {
+  const [, namespace, name, subscription] = URL_FORM.exec(url) ?? [];
+  if (namespace === undefined || name === undefined) {
+    throw invalid(
+      "url",
+      'servicebus://<namespace>/<queue>, or …/<topic>/<subscription>, such as "servicebus://shop/orders"',
+      url,
+    );
+  }
+  const entity = subscription === undefined ? { queue: name } : { topic: name, subscription };
+  return openServicebusQueue({ ...options, ...wayIn(options, namespace), ...entity });
+}
+
+/**
+ * Opens a queue, or a subscription, and asks it whether it has sessions and how large a message may be. Throws
+ * `InvalidArgument` (options), `NotFound` (no such entity), `PermissionDenied`, `Unavailable`.
+ */
 export async function openServicebusQueue(options: OpenServicebusQueueOptions): Promise<QueueDriver> {
-  return createServicebusQueue(options);
+  const names = namesOf(options);
+  const asking = connectClients(options);
+  try {
+    const [sessions, maxMessageBytes] = await Promise.all([
+      options.sessions ?? hasSessions(asking, names),
+      options.maxMessageBytes ?? largestMessage(asking, names),
+    ]);
+    return createServicebusQueue({ ...options, sessions, maxMessageBytes });
+  } finally {
+    await asking.release();
+  }
+}
+
+/** An entity with sessions gives out any session, also one that nobody ever named; one without refuses it. No message is touched. */
+async function hasSessions({ poll }: ConnectedClients, names: EntityNames): Promise<boolean> {
+  const doing = `asking ${names.queue} for a session`;
+  try {
+    const session = await linksOf(poll, names).accept(`leasehold.${randomUUID()}`);
+    await session.close();
+    return true;
+  } catch (thrown) {
+    const error = fromServicebus(thrown, doing);
+    if (error.code === "InvalidArgument") return false;
+    if (error.code !== "PermissionDenied") throw error;
+    throw new LeaseholdError(
+      error.code,
+      `${error.message}; a program that may only send has to be told whether there are sessions: give sessions`,
+      { cause: error },
+    );
+  }
+}
+
+/** The link of a sender says it. */
+async function largestMessage({ control }: ConnectedClients, names: EntityNames): Promise<number> {
+  const sender = linksOf(control, names).sender();
+  try {
+    return (await sender.createMessageBatch()).maxSizeInBytes;
+  } catch (error) {
+    throw fromServicebus(error, `asking ${names.target} for its largest message`);
+  } finally {
+    await sender.close();
+  }
+}
+
+function wayIn({ client, clients }: Unnamed, namespace: string): Pick<Unnamed, "client" | "clients"> {
+  if (clients !== undefined || client?.connectionString !== undefined) return {};
+  const host = namespace.includes(".") || namespace.includes(":") ? namespace : `${namespace}.servicebus.windows.net`;
+  if (client?.credential !== undefined) return { client: { ...client, namespace: host } };
+  const connectionString = process.env[CONNECTION_STRING];
+  if (connectionString !== undefined) return { client: { ...client, connectionString } };
+  throw new LeaseholdError(
+    "InvalidArgument",
+    `client: expected a credential of Entra ID or a connectionString; or set ${CONNECTION_STRING} in the environment`,
+  );
 }

@@ -79,7 +79,8 @@ export function createServicebusQueue(options: ServicebusQueueOptions): QueueDri
   const names = namesOf(options);
   const { queue } = names;
   if (!(lockMs > 0 && lockMs <= MAX_LOCK_MS)) throw invalid("lockMs", `more than 0 and at most ${MAX_LOCK_MS}`, lockMs);
-  if (!(maxMessageBytes > 0)) throw invalid("maxMessageBytes", "more than 0", maxMessageBytes);
+  if (!(maxMessageBytes >= MIN_MESSAGE_BYTES))
+    throw invalid("maxMessageBytes", `${MIN_MESSAGE_BYTES} or more`, maxMessageBytes);
   const lock = createLockLength(lockMs);
   const capabilities = capabilitiesOf({ sessions: isSessioned, maxMessageBytes, lockMs: lock.current });
   const { poll, control, release } = connectClients(options);
@@ -240,6 +241,9 @@ export function createServicebusQueue(options: ServicebusQueueOptions): QueueDri
     },
   };
 }
+
+/** No entity takes so little. */
+const MIN_MESSAGE_BYTES = 16_384;
 
 type AbandonItem = Extract<SettleItem, { readonly verb: "abandon" }>;
 type DeadLetterItem = Extract<SettleItem, { readonly verb: "dead-letter" }>;
