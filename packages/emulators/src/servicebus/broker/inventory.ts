@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { MessageCounts } from "../../broker-acts.ts";
 import type { EmulatorClock } from "../../clock.ts";
-import { createHeap } from "./heap.ts";
+import { createHeap } from "../../heap.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
 import type { Content, Message, Origin } from "./message.ts";
 import type { Session } from "./session.ts";

@@ -1,4 +1,4 @@
-import type { Place } from "./heap.ts";
+import type { Place } from "../../heap.ts";
 import type { Session } from "./session.ts";
 
 /** A message as it was sent, in the pieces that are put together again for a receiver. The bytes stay what they were. */

@@ -1,5 +1,5 @@
+import { createAlarm } from "../../alarm.ts";
 import type { EmulatorClock } from "../../clock.ts";
-import { createAlarm } from "../alarm.ts";
 import { notAllowed } from "../errors.ts";
 import { type Consumer, createConsumers } from "./consumers.ts";
 import { createInbox, type Inbox } from "./inbox.ts";

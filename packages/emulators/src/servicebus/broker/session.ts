@@ -1,4 +1,4 @@
-import { createHeap, type Heap, type Place } from "./heap.ts";
+import { createHeap, type Heap, type Place } from "../../heap.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
 import type { Message } from "./message.ts";
 

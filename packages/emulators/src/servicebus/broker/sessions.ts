@@ -1,4 +1,4 @@
-import { createHeap } from "./heap.ts";
+import { createHeap } from "../../heap.ts";
 import { createSession, type Session, type SessionHolder } from "./session.ts";
 
 /** The sessions of one queue: which ones wait for a holder, which ones are locked and until when. */

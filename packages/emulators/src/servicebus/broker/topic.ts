@@ -1,5 +1,5 @@
+import { createAlarm } from "../../alarm.ts";
 import type { EmulatorClock } from "../../clock.ts";
-import { createAlarm } from "../alarm.ts";
 import type { TopicSettings } from "../entity-settings.ts";
 import { createInbox, type Inbox } from "./inbox.ts";
 import { createInventory } from "./inventory.ts";
