@@ -1,5 +1,5 @@
+import { createAlarm } from "../../alarm.ts";
 import type { EmulatorClock } from "../../clock.ts";
-import { createAlarm } from "../alarm.ts";
 import { ServicebusError } from "../errors.ts";
 import { isWithin } from "./address.ts";
 

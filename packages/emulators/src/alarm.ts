@@ -1,4 +1,4 @@
-import type { EmulatorClock, EmulatorTimer } from "../clock.ts";
+import type { EmulatorClock, EmulatorTimer } from "./clock.ts";
 
 /** One timer for whatever comes next. */
 export interface Alarm {
