@@ -2,6 +2,7 @@ import { type FaultKind, HELD } from "./faults.ts";
 import { openMemorySetup } from "./memory-setup.ts";
 import { openProcessSetup } from "./process-setup.ts";
 import type { QueueServer } from "./servers/queue-server.ts";
+import { startServicebusServer } from "./servers/servicebus.ts";
 import { startSqsServer } from "./servers/sqs.ts";
 import type { Setup, SetupOptions } from "./setup.ts";
 
@@ -38,6 +39,7 @@ const PROVIDERS: readonly Provider[] = [
   /** Workers are parts of this process: they can be cut off, and cannot be stopped and continued. */
   { name: "memory", faults: EVERYWHERE, heldFaults: [], open: openMemorySetup },
   onProcesses("sqs", startSqsServer),
+  onProcesses("servicebus", startServicebusServer),
 ];
 
 const ALL = "all";
