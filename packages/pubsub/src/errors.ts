@@ -60,7 +60,7 @@ const MAX_TEXT = 300;
 export function fromPubsub(error: unknown, doing: string, permission?: string): LeaseholdError {
   if (isLeaseholdError(error)) return error;
   const facts = factsOf(error);
-  const text = String(facts.message ?? "");
+  const text = typeof facts.message === "string" ? facts.message : "";
   const [status, known] = (typeof facts.code === "number" ? STATUSES[facts.code] : undefined) ?? ["error", undefined];
   const told = TEXTS.find(([pattern]) => pattern.test(text))?.[1];
   const code = told ?? known ?? "Unknown";
@@ -121,7 +121,7 @@ export function failed(error: LeaseholdError): Extract<Outcome, { readonly statu
 }
 
 function factsOf(error: unknown): Facts {
-  return isObject(error) ? error : { message: error };
+  return isObject(error) ? error : { message: String(error ?? "") };
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

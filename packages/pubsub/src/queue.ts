@@ -21,7 +21,6 @@
  * *Limits.* 1,000 messages a call, 10 MB a publish, 512 KiB of ack ids, ten minutes a lease, without limit in all; numbers with links
  * in capabilities.ts. Nothing counts the backlog; no message can be sent with a delay.
  */
-import type { protos } from "@google-cloud/pubsub";
 import {
   type Clock,
   checkBatch,
@@ -32,7 +31,6 @@ import {
   type Logger,
   type Outcome,
   type QueueDriver,
-  type ReceiveOptions,
   refusedDelay,
   refusedLease,
   type SendOutcome,
@@ -43,11 +41,12 @@ import {
 import { acknowledgeBatch, changeBatch, eachOrRefused, publishBatch, type SubscriptionTarget } from "./batches.ts";
 import { capabilitiesOf, secondsUp } from "./capabilities.ts";
 import { refusedByPubsub, type Sending } from "./checks.ts";
-import { CONTROL_TIMEOUT_MS, callOptions, connectClients, type PubsubConnection, ready } from "./client.ts";
+import { connectClients, type PubsubConnection } from "./client.ts";
 import { buryBatch, type DeadLetterItem, type DeadLetterRoute, deadLettersOf } from "./dead-letters.ts";
-import { failed, fromPubsub } from "./errors.ts";
-import { deliveryOf, entryOf, type PubsubDelivery } from "./messages.ts";
+import { failed } from "./errors.ts";
+import { entryOf } from "./messages.ts";
 import { nameOf } from "./names.ts";
+import { createReceiver } from "./receive.ts";
 
 export interface PubsubQueueOptions extends PubsubConnection {
   /** Id of the project, `my-project`. */
@@ -104,63 +103,11 @@ export function createPubsubQueue(options: PubsubQueueOptions): QueueDriver {
       ? { control, subscription: letterBox.full, exactlyOnce: options.deadLetterExactlyOnce ?? false }
       : undefined;
   const closing = new AbortController();
+  const take = createReceiver({ poll, queue, ordering, clock, logger, closing: closing.signal, insistOpen });
 
   function insistOpen(): void {
     if (closing.signal.aborted)
       throw new LeaseholdError("Unavailable", `Pub/Sub queue ${queue}: its driver was closed`);
-  }
-
-  async function take(from: SubscriptionTarget, request: ReceiveOptions): Promise<readonly PubsubDelivery[]> {
-    const received = await pull(from.subscription, request);
-    return received.length === 0 ? [] : lease(from, received, request.leaseMs);
-  }
-
-  async function pull(subscription: string, { max, waitMs, signal }: ReceiveOptions): Promise<readonly Received[]> {
-    const waits = waitMs >= MIN_WAIT_MS;
-    const ending = endingWith(closing.signal, signal);
-    try {
-      const client = await ready(poll);
-      const timeoutMs = waits ? Math.min(waitMs, MAX_WAIT_MS) : CONTROL_TIMEOUT_MS;
-      const [{ receivedMessages }] = await client.pull(
-        { subscription, maxMessages: max, returnImmediately: !waits },
-        callOptions(timeoutMs, ending.signal),
-      );
-      return receivedMessages ?? [];
-    } catch (error) {
-      if (signal?.aborted === true) return [];
-      insistOpen();
-      const failure = fromPubsub(error, `receiving from ${subscription}`, "pubsub.subscriptions.consume");
-      // The service has waited as long as it was to, and there was nothing (PS-28).
-      if (waits && failure.code === "DeadlineExceeded" && failure.details["sent"] !== false) return [];
-      throw failure;
-    } finally {
-      ending.release();
-    }
-  }
-
-  /** Sets the length that was asked for. What cannot be leased is not handed out, and comes again at the subscription's deadline. */
-  async function lease(
-    from: SubscriptionTarget,
-    received: readonly Received[],
-    leaseMs: number,
-  ): Promise<readonly PubsubDelivery[]> {
-    const seconds = secondsUp(leaseMs);
-    const asked = clock.monotonic();
-    const changes = received.map(({ ackId }) => ({ token: ackId ?? "", seconds }));
-    const outcomes = await changeBatch(from, changes);
-    const leftMs = Math.max(Math.floor(seconds * 1_000 - (clock.monotonic() - asked)), 0);
-    const leased = received.filter((_, index) => isApplied(outcomes[index]));
-    const error = outcomes.map((outcome) => ("error" in outcome ? outcome.error : undefined)).find((one) => one);
-    if (leased.length === 0 && error !== undefined) throw error;
-    if (leased.length < received.length) {
-      logger.warn("messages were received and could not be leased. They are left to come again", {
-        queue,
-        received: received.length,
-        leased: leased.length,
-        error: error?.message,
-      });
-    }
-    return leased.map((message) => deliveryOf(message, leftMs, ordering));
   }
 
   function abandonAll(items: readonly AbandonItem[]): Promise<readonly Outcome[]> {
@@ -260,18 +207,8 @@ export function createPubsubQueue(options: PubsubQueueOptions): QueueDriver {
 }
 
 type AbandonItem = Extract<SettleItem, { readonly verb: "abandon" }>;
-type Received = protos.google.pubsub.v1.IReceivedMessage;
-
-/** A call of less could end while its answer is under way. */
-const MIN_WAIT_MS = 1_000;
-/** Longer than any wait of core; a call that waits for days is one that nobody can tell from one that hangs. */
-const MAX_WAIT_MS = 90_000;
 /** A look waits, since what is not waited for may be empty although there are letters. */
 const LOOK_MS = 1_000;
-
-function isApplied(outcome: Outcome | undefined): boolean {
-  return outcome?.status === "confirmed" || (outcome?.status === "unconfirmed" && outcome.error === undefined);
-}
 
 /** Pub/Sub refuses a whole call for an empty id. */
 function refusedToken(token: string): LeaseholdError | undefined {
@@ -280,17 +217,4 @@ function refusedToken(token: string): LeaseholdError | undefined {
 
 function refusal(error: LeaseholdError | undefined): Extract<Outcome, { readonly status: "failed" }> | undefined {
   return error === undefined ? undefined : failed(error);
-}
-
-/** A signal that aborts with either of two, and lets go of them afterwards: theirs may live as long as the process. */
-function endingWith(closing: AbortSignal, signal: AbortSignal | undefined): { signal: AbortSignal; release(): void } {
-  const ending = new AbortController();
-  const end = (): void => ending.abort();
-  for (const source of [closing, signal]) source?.addEventListener("abort", end, { once: true });
-  return {
-    signal: ending.signal,
-    release() {
-      for (const source of [closing, signal]) source?.removeEventListener("abort", end);
-    },
-  };
 }
