@@ -28,7 +28,7 @@ test("a path means the folder that the command was typed in", () => {
 
 test("what cannot be is refused with what can", () => {
   assert.deepEqual(problemsOf("--provider", "fax"), [
-    '--provider: got "fax", expected one that exists: memory, sqs, servicebus, all',
+    '--provider: got "fax", expected one that exists: memory, sqs, pubsub, servicebus, all',
   ]);
   assert.deepEqual(problemsOf("--seed", "1.5"), ['--seed: got "1.5", expected a whole number from 0 up']);
   assert.deepEqual(problemsOf("--seed", ""), ['--seed: got "", expected a whole number from 0 up']);

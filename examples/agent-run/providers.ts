@@ -1,6 +1,7 @@
 import { type FaultKind, HELD } from "./faults.ts";
 import { openMemorySetup } from "./memory-setup.ts";
 import { openProcessSetup } from "./process-setup.ts";
+import { startPubsubServer } from "./servers/pubsub.ts";
 import type { QueueServer } from "./servers/queue-server.ts";
 import { startServicebusServer } from "./servers/servicebus.ts";
 import { startSqsServer } from "./servers/sqs.ts";
@@ -39,6 +40,7 @@ const PROVIDERS: readonly Provider[] = [
   /** Workers are parts of this process: they can be cut off, and cannot be stopped and continued. */
   { name: "memory", faults: EVERYWHERE, heldFaults: [], open: openMemorySetup },
   onProcesses("sqs", startSqsServer),
+  onProcesses("pubsub", startPubsubServer),
   onProcesses("servicebus", startServicebusServer),
 ];
 
