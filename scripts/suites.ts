@@ -8,6 +8,11 @@ export interface Suite {
   readonly beside?: true;
 }
 
+function demoOn(provider: string): Suite {
+  const command = ["node", "examples/agent-run/demo.ts", "--plain", "--provider", provider];
+  return { name: `demo-${provider}`, command, verdict: "exit-code", beside: true };
+}
+
 /** What `pnpm test` runs, in this order, each in a process of its own. */
 export const suites: readonly Suite[] = [
   { name: "unit", command: ["node", "scripts/unit.ts"] },
@@ -15,11 +20,10 @@ export const suites: readonly Suite[] = [
   { name: "simulation", command: ["node", "test/src/cli/simulate.ts", "--seeds", "10000"] },
   { name: "mutants", command: ["node", "test/src/cli/mutants.ts"] },
   { name: "demo", command: ["node", "examples/agent-run/demo.ts", "--plain"], verdict: "exit-code", beside: true },
-  {
-    name: "demo-sqs",
-    command: ["node", "examples/agent-run/demo.ts", "--plain", "--provider", "sqs"],
-    verdict: "exit-code",
-    beside: true,
-  },
+  demoOn("sqs"),
+  demoOn("pubsub"),
+  demoOn("servicebus"),
+  // The same tasks on each of them once more, to hold the records against each other.
+  demoOn("all"),
   { name: "chaos", command: ["node", "test/src/cli/chaos.ts"], beside: true },
 ];
