@@ -4,6 +4,7 @@ export type { EmulatorClock, EmulatorTimer } from "./clock.ts";
 export { type DynamodbEmulator, type DynamodbOptions, startDynamodb } from "./dynamodb/start.ts";
 export type { Fault, FaultError, FaultHandle, FaultRule, Faults } from "./faults.ts";
 export { createHandClock, type HandClock } from "./hand-clock.ts";
+export { type PubsubEmulator, type PubsubOptions, type SubscriptionSettings, startPubsub } from "./pubsub/start.ts";
 export type { EntitySettings, TopicSettings } from "./servicebus/entity-settings.ts";
 export { type ServicebusEmulator, type ServicebusOptions, startServicebus } from "./servicebus/start.ts";
 export type { Emulator, EmulatorOptions, HttpEmulatorOptions } from "./shape.ts";

@@ -1,0 +1,73 @@
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { createCallBook } from "../../calls.ts";
+import { steadyClock } from "../../clock.ts";
+import { createFaultPlan } from "../../faults.ts";
+import type { Emulator, EmulatorOptions } from "../../shape.ts";
+import type { Broker } from "../broker/broker.ts";
+import { services } from "./descriptors.ts";
+import { createGate } from "./gate.ts";
+import { publisherService } from "./publisher.ts";
+import { subscriberService } from "./subscriber.ts";
+
+/** The gRPC front of a broker on 127.0.0.1. Sockets are ours, so that connections can be cut and the port closed and opened again. */
+export async function startGrpc(broker: Broker, options: EmulatorOptions): Promise<Emulator> {
+  const calls = createCallBook();
+  const faults = createFaultPlan(options.faults ?? [], options.latencyMs ?? 0);
+  const sockets = new Map<string, Socket>();
+  const { accessKeyId, onCall, clock = steadyClock } = options;
+  const gate = createGate({
+    clock,
+    calls,
+    faults,
+    cut: (peer) => void sockets.get(peer)?.resetAndDestroy(),
+    ...(accessKeyId !== undefined && { accessKeyId }),
+    ...(onCall !== undefined && { onCall }),
+  });
+  const server = new Server({ "grpc.max_receive_message_length": -1, "grpc.max_send_message_length": -1 });
+  server.addService(services().publisher, publisherService(broker, gate));
+  server.addService(services().subscriber, subscriberService(broker, gate));
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+
+  const listener = createServer((socket) => {
+    const peer = `${socket.remoteAddress}:${socket.remotePort}`;
+    sockets.set(peer, socket);
+    socket.setNoDelay(true);
+    // A client that breaks off is no error of the server's.
+    socket.on("error", () => socket.destroy());
+    socket.on("close", () => sockets.delete(peer));
+    injector.injectConnection(socket);
+  });
+
+  const listen = (port: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      listener.once("error", reject);
+      listener.listen(port, "127.0.0.1", () => {
+        listener.off("error", reject);
+        resolve();
+      });
+    });
+
+  const shut = (): Promise<void> =>
+    new Promise((resolve) => {
+      // The callback has an error when the port is closed already, which is what was asked for.
+      listener.close(() => resolve());
+      for (const socket of sockets.values()) socket.destroy();
+    });
+
+  await listen(options.port ?? 0);
+  const { port } = listener.address() as AddressInfo;
+  return {
+    endpoint: `127.0.0.1:${port}`,
+    calls,
+    faults,
+    pause: shut,
+    resume: () => (listener.listening ? Promise.resolve() : listen(port)),
+    async stop() {
+      broker.close();
+      await shut();
+      injector.destroy();
+      server.forceShutdown();
+    },
+  };
+}
