@@ -9,6 +9,9 @@ interface SendOptions {
   readonly abortSignal?: AbortSignal;
 }
 
+/** What sending takes of a sender. */
+export type Sender = Pick<ServiceBusSender, "createMessageBatch" | "sendMessages">;
+
 /** One call: the first of several messages. */
 interface Call {
   readonly count: number;
@@ -20,7 +23,7 @@ interface Call {
  * is taken or refused as a whole, and after one that failed the rest is not sent: it would overtake what is to be sent again.
  */
 export async function sendBatch(
-  sender: ServiceBusSender,
+  sender: Sender,
   messages: readonly ServiceBusMessage[],
   signal?: AbortSignal,
 ): Promise<readonly SendOutcome[]> {
@@ -48,11 +51,7 @@ export async function sendBatch(
   return outcomes;
 }
 
-async function firstCall(
-  sender: ServiceBusSender,
-  messages: readonly ServiceBusMessage[],
-  options: SendOptions,
-): Promise<Call> {
+async function firstCall(sender: Sender, messages: readonly ServiceBusMessage[], options: SendOptions): Promise<Call> {
   const [first, second] = messages as readonly [ServiceBusMessage, ServiceBusMessage?];
   const alone: Call = { count: 1, send: () => sender.sendMessages(first, options) };
   if (second === undefined || second.sessionId !== first.sessionId) return alone;

@@ -1,4 +1,3 @@
-import type { ServiceBusSender } from "@azure/service-bus";
 import {
   type Capabilities,
   checkBatch,
@@ -10,7 +9,7 @@ import {
   type Outcome,
   printableReason,
 } from "@leasehold/core/driver";
-import { eachByKey, sendBatch } from "./batches.ts";
+import { eachByKey, type Sender, sendBatch } from "./batches.ts";
 import type { Arrival } from "./messages.ts";
 import { letterOf, redrivenOf, type ServicebusDelivery } from "./messages.ts";
 import type { Settle, Settling } from "./settling.ts";
@@ -20,7 +19,7 @@ import type { Streams } from "./streams.ts";
 export interface DeadLetterRoute {
   readonly streams: Streams;
   readonly settling: Settling;
-  readonly sender: ServiceBusSender;
+  readonly sender: Sender;
   readonly capabilities: Capabilities;
   /** Aborts when the driver is closed. */
   readonly signal: AbortSignal;

@@ -3,6 +3,7 @@ import { invalid, LeaseholdError, type QueueDriver } from "@leasehold/core/drive
 import { type ConnectedClients, connectClients } from "./client.ts";
 import { linksOf } from "./entity.ts";
 import { fromServicebus } from "./errors.ts";
+import { byToken, NO_TOKEN } from "./messages.ts";
 import { type EntityNames, namesOf } from "./names.ts";
 import { createServicebusQueue, type ServicebusQueueOptions } from "./queue.ts";
 
@@ -56,8 +57,8 @@ export async function openServicebusQueue(options: OpenServicebusQueueOptions): 
   }
 }
 
-/** An entity with sessions gives out any session, also one that nobody ever named; one without refuses it. No message is touched. */
-async function hasSessions({ poll }: ConnectedClients, names: EntityNames): Promise<boolean> {
+/** An entity with sessions gives out any session, also one that nobody ever named; one without has none. No message is touched. */
+async function hasSessions({ poll, control }: ConnectedClients, names: EntityNames): Promise<boolean> {
   const doing = `asking ${names.queue} for a session`;
   try {
     const session = await linksOf(poll, names).accept(`leasehold.${randomUUID()}`);
@@ -65,14 +66,20 @@ async function hasSessions({ poll }: ConnectedClients, names: EntityNames): Prom
     return true;
   } catch (thrown) {
     const error = fromServicebus(thrown, doing);
-    if (error.code === "InvalidArgument") return false;
-    if (error.code !== "PermissionDenied") throw error;
-    throw new LeaseholdError(
-      error.code,
-      `${error.message}; a program that may only send has to be told whether there are sessions: give sessions`,
-      { cause: error },
-    );
+    if (error.code === "PermissionDenied") {
+      const hint = "a program that may only send has to be told whether there are sessions: give sessions";
+      throw new LeaseholdError(error.code, `${error.message}; ${hint}`, { cause: error });
+    }
+    // The SDK has the same words for a session that another holds, an entity without sessions, and one that is not there.
+    if (error.code !== "LeaseHeld" && error.code !== "InvalidArgument") throw error;
   }
+  try {
+    await linksOf(control, names).receiver().renewMessageLock(byToken(NO_TOKEN));
+  } catch (thrown) {
+    const error = fromServicebus(thrown, doing);
+    if (error.code !== "LeaseLost") throw error;
+  }
+  return false;
 }
 
 /** The link of a sender says it. */

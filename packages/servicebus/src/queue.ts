@@ -34,12 +34,13 @@ import {
   silentLogger,
   systemClock,
 } from "@leasehold/core/driver";
-import { eachByKey, eachOrRefused, sendBatch } from "./batches.ts";
+import { eachByKey, eachOrRefused, type Sender, sendBatch } from "./batches.ts";
 import { capabilitiesOf, createLockLength, DEFAULT_LOCK_MS, MAX_LOCK_MS, MAX_MESSAGE_BYTES } from "./capabilities.ts";
 import { refusedByServicebus } from "./checks.ts";
 import { closeInTime, connectClients, type ServicebusConnection } from "./client.ts";
 import { buriedBy, deadLettersOf } from "./dead-letters.ts";
 import { linksOf } from "./entity.ts";
+import { createLossWatch } from "./losses.ts";
 import {
   type Arrival,
   copyOf,
@@ -53,7 +54,7 @@ import { namesOf, type ServicebusEntity } from "./names.ts";
 import type { HeldSession } from "./session.ts";
 import { createSessionProbe } from "./session-probe.ts";
 import { createSessions } from "./sessions.ts";
-import { createSettling, type Settle } from "./settling.ts";
+import { createSettling, type Settle, type Settling } from "./settling.ts";
 import { createStreams } from "./streams.ts";
 
 export interface ServicebusQueueOptions extends ServicebusConnection, ServicebusEntity {
@@ -86,8 +87,16 @@ export function createServicebusQueue(options: ServicebusQueueOptions): QueueDri
   const { poll, control, release } = connectClients(options);
   const polled = linksOf(poll, names);
   const controlled = linksOf(control, names);
-  const sender = controlled.sender();
-  const settling = createSettling(polled.receiver(), controlled.receiver());
+  const polling = createLossWatch(poll);
+  const controlling = createLossWatch(control);
+  const ownSender = controlled.sender();
+  const sender: Sender = {
+    createMessageBatch: (given) => controlling.during("sending", () => ownSender.createMessageBatch(given)),
+    sendMessages: (messages, given) => controlling.during("sending", () => ownSender.sendMessages(messages, given)),
+  };
+  const settlingOf = (of: "messages" | "dead letters"): Settling =>
+    createSettling({ onLink: polled.receiver(of), polling, token: controlled.receiver(of), controlling });
+  const settling = settlingOf("messages");
   const closing = new AbortController();
   const doing = `receiving from ${queue}`;
 
@@ -120,7 +129,12 @@ export function createServicebusQueue(options: ServicebusQueueOptions): QueueDri
     });
   }
 
-  const streamParts = { clock, doing, arrivalOf: (message: ServiceBusReceivedMessage) => arrivalOf(message) };
+  const streamParts = {
+    clock,
+    doing,
+    watch: polling,
+    arrivalOf: (message: ServiceBusReceivedMessage) => arrivalOf(message),
+  };
   const streams = createStreams({
     ...streamParts,
     createReceiver: () => polled.receiver(),
@@ -135,8 +149,8 @@ export function createServicebusQueue(options: ServicebusQueueOptions): QueueDri
   const sessions = createSessions({
     clock,
     doing,
-    acceptNext: polled.acceptNext,
-    probe: createSessionProbe(polled.receiver(), polled.accept),
+    acceptNext: () => polling.during(doing, polled.acceptNext),
+    probe: createSessionProbe(polled.receiver(), polled.accept, (call) => polling.during(doing, call)),
     arrivalOf,
     locked,
     lockMs: lock.current,
@@ -225,7 +239,7 @@ export function createServicebusQueue(options: ServicebusQueueOptions): QueueDri
     deadLetters: deadLettersOf(
       {
         streams: letters,
-        settling: createSettling(polled.receiver("dead letters"), controlled.receiver("dead letters")),
+        settling: settlingOf("dead letters"),
         sender,
         capabilities,
         signal: closing.signal,
@@ -236,7 +250,7 @@ export function createServicebusQueue(options: ServicebusQueueOptions): QueueDri
     async close() {
       if (closing.signal.aborted) return;
       closing.abort();
-      await closeInTime([sessions, streams, letters, sender]);
+      await closeInTime([sessions, streams, letters, ownSender]);
       await release();
     },
   };

@@ -17,6 +17,7 @@ type From = NonNullable<ServiceBusReceivedMessage["sequenceNumber"]>;
 export function createSessionProbe(
   browser: ServiceBusReceiver,
   accept: (id: string) => Promise<ServiceBusSessionReceiver>,
+  during: <T>(call: () => Promise<T>) => Promise<T>,
 ): SessionProbe {
   /** The first number there is. The SDK goes on from where the last peek ended unless it is told from where. */
   let start: From | undefined;
@@ -27,7 +28,7 @@ export function createSessionProbe(
     const from = start === undefined ? {} : { fromSequenceNumber: start };
     // The option is not in the SDK's types; without it the bodies come along.
     const options = { ...from, omitMessageBody: true };
-    const messages = await receiver.peekMessages(MAX_PEEKED, options);
+    const messages = await during(() => receiver.peekMessages(MAX_PEEKED, options));
     const first = messages[0]?.sequenceNumber;
     if (first !== undefined) start ??= first.sub(first);
     return messages.filter(({ state }) => state === "active");
@@ -36,7 +37,7 @@ export function createSessionProbe(
   /** `undefined`: somebody else has it. */
   async function taken(id: string): Promise<ServiceBusSessionReceiver | undefined> {
     try {
-      return await accept(id);
+      return await during(() => accept(id));
     } catch (error) {
       if (fromServicebus(error, "accepting a session").code === "LeaseHeld") return undefined;
       throw error;

@@ -1,6 +1,7 @@
 import type { ServiceBusReceivedMessage, ServiceBusReceiver } from "@azure/service-bus";
 import { invalid, type LeaseholdError, type Outcome } from "@leasehold/core/driver";
 import { fromServicebus, isAlreadySettled, outcomeOf } from "./errors.ts";
+import type { LossWatch } from "./losses.ts";
 import { byToken, type HeldMessage, isOnLink, isToken, NO_TOKEN, type ServicebusDelivery } from "./messages.ts";
 import type { HeldSession } from "./session.ts";
 
@@ -19,16 +20,27 @@ export interface Settling {
 
 const RENEWING = "renewing a lock";
 
+export interface SettlingParts {
+  /** Of the client that received. */
+  readonly onLink: Settler;
+  readonly polling: LossWatch;
+  /** Of the other client, which goes by lock tokens alone. */
+  readonly token: ServiceBusReceiver;
+  readonly controlling: LossWatch;
+}
+
 /**
- * `onLink`: a receiver of the client that received. `token`: one of the other client, which goes by lock tokens alone.
- *
  * Settles on the link on which the message came, and by its lock token where the link is gone (SB-05, SB-06). What the client
  * holds for settled (SB-21) is asked by its token, too: a settle that the broker refused for the moment is one of those.
  */
-export function createSettling(onLink: Settler, token: ServiceBusReceiver): Settling {
-  async function tried(doing: string, call: () => Promise<void>): Promise<LeaseholdError | undefined> {
+export function createSettling({ onLink, polling, token, controlling }: SettlingParts): Settling {
+  async function tried(
+    watch: LossWatch,
+    doing: string,
+    call: () => Promise<void>,
+  ): Promise<LeaseholdError | undefined> {
     try {
-      await call();
+      await watch.during(doing, call);
       return undefined;
     } catch (error) {
       return fromServicebus(error, doing);
@@ -44,8 +56,8 @@ export function createSettling(onLink: Settler, token: ServiceBusReceiver): Sett
     doing: string,
     call: (token: string) => Promise<void>,
   ): Promise<Outcome> {
-    if (isToken(delivery.token)) return outcome(await tried(doing, () => call(delivery.token)));
-    const error = await tried(doing, () => call(NO_TOKEN));
+    if (isToken(delivery.token)) return outcome(await tried(controlling, doing, () => call(delivery.token)));
+    const error = await tried(controlling, doing, () => call(NO_TOKEN));
     if (error !== undefined && error.code !== "LeaseLost") return outcomeOf(error);
     const refused = invalid("token", "the lock token of a delivery", delivery.token);
     return { status: "failed", code: refused.code, error: refused };
@@ -63,9 +75,11 @@ export function createSettling(onLink: Settler, token: ServiceBusReceiver): Sett
   ): Promise<Outcome> {
     if (session.isLost()) return { status: "lost" };
     const message = held.message();
-    const error = await tried(doing, () => act(session.receiver, message));
+    const error = await tried(polling, doing, () => act(session.receiver, message));
     if (error === undefined || !isAlreadySettled(error)) return outcome(error);
-    return outcome(await tried(doing, () => act(session.receiver, byToken(message.lockToken ?? "", session.id))));
+    return outcome(
+      await tried(polling, doing, () => act(session.receiver, byToken(message.lockToken ?? "", session.id))),
+    );
   }
 
   /** What is known of a delivery under its own token; a delivery from elsewhere has nothing but the token. */
@@ -81,14 +95,15 @@ export function createSettling(onLink: Settler, token: ServiceBusReceiver): Sett
       if (session !== undefined) return settleInSession(held, session, doing, act);
       const message = held.message();
       if (!isOnLink(message)) return settleByToken(delivery, doing, act);
-      const error = await tried(doing, () => act(onLink, message));
+      const error = await tried(polling, doing, () => act(onLink, message));
       if (error === undefined || !isAlreadySettled(error)) return outcome(error);
       return settleByToken(delivery, doing, act);
     },
     async renew(delivery, ended) {
       const session = heldOf(delivery)?.session?.();
       if (session?.isLost() === true) return { status: "lost" };
-      if (session !== undefined) return outcome(await tried(RENEWING, async () => ended(await session.renew())));
+      if (session !== undefined)
+        return outcome(await tried(polling, RENEWING, async () => ended(await session.renew())));
       return known(delivery, RENEWING, async (lockToken) => {
         ended((await token.renewMessageLock(byToken(lockToken))).getTime());
       });

@@ -2,6 +2,7 @@ import type { ServiceBusReceivedMessage, ServiceBusReceiver } from "@azure/servi
 import { type Clock, LeaseholdError, sleep, systemClock } from "@leasehold/core/driver";
 import { closeInTime } from "./client.ts";
 import { fromServicebus } from "./errors.ts";
+import type { LossWatch } from "./losses.ts";
 import type { Arrival } from "./messages.ts";
 
 /** What a receive asks of the broker. */
@@ -29,6 +30,7 @@ export interface StreamParts {
   /** Each receiver has a link of its own. */
   readonly createReceiver: () => ServiceBusReceiver;
   readonly arrivalOf: (message: ServiceBusReceivedMessage) => Arrival;
+  readonly watch: LossWatch;
   /** For a message that came although nobody waits any longer. */
   readonly giveBack: (message: ServiceBusReceivedMessage) => void;
 }
@@ -42,30 +44,45 @@ const DRAIN_MS = 200;
 const DRAIN_UNANSWERED_MS = DRAIN_MS - 5;
 
 export function createStreams(parts: StreamParts): Streams {
-  const { clock, doing, createReceiver } = parts;
-  const receivers: ServiceBusReceiver[] = [];
-  /** Receivers that rest, by the number of calls that the SDK fixes at their first use. */
-  const resting = new Map<number, ServiceBusReceiver[]>();
+  const { clock, doing, watch, createReceiver } = parts;
+  const links = new Set<Link>();
 
-  function borrow(size: number): ServiceBusReceiver {
-    const rested = resting.get(size)?.pop();
-    if (rested !== undefined) return rested;
-    const receiver = createReceiver();
-    receivers.push(receiver);
-    return receiver;
+  /** A link that broke is not used again: the SDK opens it anew by itself, and with that grants what was asked for twice. */
+  function isSound({ connection, isBroken }: Link): boolean {
+    return !isBroken && connection !== undefined && connection === watch.current();
+  }
+
+  async function borrow(size: number): Promise<Link> {
+    for (const link of links) {
+      if (!link.isResting) continue;
+      if (!isSound(link)) {
+        links.delete(link);
+        void closeInTime([link.receiver]);
+      } else if (link.size === size) {
+        link.isResting = false;
+        return link;
+      }
+    }
+    await watch.replaced();
+    const link: Link = { receiver: createReceiver(), size, isResting: false, isBroken: false };
+    links.add(link);
+    return link;
   }
 
   return {
     async receive(asked) {
       // Few links, each for a power of two: a receive may bring less than it asked for, never more.
       const size = 2 ** Math.floor(Math.log2(asked.max));
-      const receiver = borrow(size);
+      const link = await borrow(size);
+      if (asked.signal.aborted) {
+        link.isResting = true;
+        return [];
+      }
+      const listening = listen(parts, link);
       const rest = (): void => {
-        const others = resting.get(size);
-        if (others === undefined) resting.set(size, [receiver]);
-        else others.push(receiver);
+        link.connection = watch.current();
+        link.isResting = true;
       };
-      const listening = listen(parts, receiver, size);
       const waited = new AbortController();
       const wait = asked.waitMs === 0 ? undefined : sleep(clock, asked.waitMs, waited.signal);
       const aborted = onAbort(asked.signal);
@@ -86,8 +103,20 @@ export function createStreams(parts: StreamParts): Streams {
       if (!isDrained) throw new LeaseholdError("Unavailable", `${doing}: the link was lost, and what came on it`);
       return [];
     },
-    close: () => closeInTime(receivers),
+    close: () => closeInTime([...links].map(({ receiver }) => receiver)),
   };
+}
+
+/** A receiver with its link, which takes as many calls at a time as the SDK was told at its first use. */
+interface Link {
+  readonly receiver: ServiceBusReceiver;
+  readonly size: number;
+  /** Where it was open last. */
+  connection?: object | undefined;
+  /** Nobody receives on it. */
+  isResting: boolean;
+  /** The broker closed it, or could not open it. */
+  isBroken: boolean;
 }
 
 interface Listening {
@@ -103,7 +132,8 @@ interface Listening {
   stop(how: "heard" | "unheard"): Promise<boolean>;
 }
 
-function listen({ arrivalOf, giveBack }: StreamParts, receiver: ServiceBusReceiver, size: number): Listening {
+function listen(parts: StreamParts, link: Link): Listening {
+  const { arrivalOf, giveBack, watch, doing } = parts;
   const arrivals: Arrival[] = [];
   const arrived = Promise.withResolvers<void>();
   const granted = Promise.withResolvers<void>();
@@ -112,19 +142,25 @@ function listen({ arrivalOf, giveBack }: StreamParts, receiver: ServiceBusReceiv
   const opening = new AbortController();
   let isHeard = true;
   let failure: unknown;
+  const fail = (error: unknown): void => {
+    failure ??= error;
+    link.isBroken = true;
+    failed.resolve();
+  };
+  // The SDK would open the link anew, and say nothing of what came on the old one.
+  const stopWatching = watch.next(() => fail(new LeaseholdError("Unavailable", `${doing}: the connection was lost`)));
 
   const handlers = {
     /** Lasts until the stream is stopped: its end would ask for one more message. */
     async processMessage(message: ServiceBusReceivedMessage): Promise<void> {
-      if (isHeard) {
+      if (isHeard && arrivals.length < link.size) {
         arrivals.push(arrivalOf(message));
         arrived.resolve();
       } else giveBack(message);
       await stopped.promise;
     },
     async processError({ error }: { readonly error: unknown }): Promise<void> {
-      failure ??= error;
-      failed.resolve();
+      fail(error);
     },
     /**
      * Not in the SDK's types, and called by it when the link is there, at once before it grants the credit; without it a
@@ -136,14 +172,13 @@ function listen({ arrivalOf, giveBack }: StreamParts, receiver: ServiceBusReceiv
   };
   let subscription: { close(): Promise<void> } | undefined;
   try {
-    subscription = receiver.subscribe(handlers, {
-      maxConcurrentCalls: size,
+    subscription = link.receiver.subscribe(handlers, {
+      maxConcurrentCalls: link.size,
       autoCompleteMessages: false,
       abortSignal: opening.signal,
     });
   } catch (error) {
-    failure = error;
-    failed.resolve();
+    fail(error);
   }
   return {
     arrived: arrived.promise,
@@ -167,8 +202,9 @@ function listen({ arrivalOf, giveBack }: StreamParts, receiver: ServiceBusReceiv
       try {
         await closing;
       } catch (error) {
-        failure ??= error;
+        fail(error);
       }
+      stopWatching();
       isHeard = false;
       return systemClock.monotonic() - from < DRAIN_UNANSWERED_MS;
     },
