@@ -28,7 +28,7 @@ export function serveReceiver(peer: Peer, link: SendingLink, queue: Queue, hold:
   const credit = createCredit(link);
   const grants = createGrants();
   const consumption = queue.consume({
-    session: hold?.session,
+    hold,
     locks,
     capacity: () => (link.is_open() ? credit.left() : 0),
     deliver(messages) {

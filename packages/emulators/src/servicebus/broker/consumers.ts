@@ -1,10 +1,11 @@
 import type { Inventory } from "./inventory.ts";
 import type { Message } from "./message.ts";
 import type { Session } from "./session.ts";
+import type { SessionHold } from "./session-locks.ts";
 
 /** Somebody who receives messages: of the queue, or of the one session that he has. */
 export interface Consumer {
-  readonly session: Session | undefined;
+  readonly hold: SessionHold | undefined;
   /** Peek-lock; false: a message is gone once it is handed out. */
   readonly locks: boolean;
   /** How many messages it can take now. */
@@ -43,24 +44,23 @@ export function createConsumers(inventory: Inventory): Consumers {
   function serveSession(session: Session): void {
     const consumer = inSessions.get(session);
     if (consumer === undefined || !inventory.hasReady(session)) return;
-    const capacity = consumer.capacity();
+    const capacity = consumer.hold?.isHeld() === true ? consumer.capacity() : 0;
     if (capacity > 0) consumer.deliver(inventory.take(session, capacity, consumer.locks));
     else inSessions.delete(session);
   }
 
   return {
     wait(consumer) {
-      if (consumer.session === undefined) waiting.add(consumer);
+      if (consumer.hold === undefined) waiting.add(consumer);
       else {
-        inSessions.set(consumer.session, consumer);
-        touched.add(consumer.session);
+        inSessions.set(consumer.hold.session, consumer);
+        touched.add(consumer.hold.session);
       }
     },
     leave(consumer) {
       waiting.delete(consumer);
-      if (consumer.session !== undefined && inSessions.get(consumer.session) === consumer) {
-        inSessions.delete(consumer.session);
-      }
+      const session = consumer.hold?.session;
+      if (session !== undefined && inSessions.get(session) === consumer) inSessions.delete(session);
     },
     touch: (session) => void touched.add(session),
     serve() {

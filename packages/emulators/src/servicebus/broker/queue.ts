@@ -32,7 +32,7 @@ export interface Queue {
   close(): void;
 }
 
-/** One receiver at a queue. */
+/** One receiver at a queue. Once it has ended, or lost its session, there is nothing for it. */
 export interface Consumption {
   /** What there is now, up to `max`. */
   take(max: number): readonly Message[];
@@ -130,18 +130,24 @@ export function createQueue(
       return true;
     },
     consume(consumer) {
+      const { hold, locks } = consumer;
+      let isOver = false;
       return {
         take(max) {
           inventory.settleTime();
-          const taken = inventory.take(consumer.session, max, consumer.locks);
+          if (isOver || hold?.isHeld() === false) return [];
+          const taken = inventory.take(hold?.session, max, locks);
           alarm.set(inventory.nextDueAt());
           return taken;
         },
         wait() {
-          consumers.wait(consumer);
+          if (!isOver) consumers.wait(consumer);
           changed();
         },
-        end: () => consumers.leave(consumer),
+        end() {
+          isOver = true;
+          consumers.leave(consumer);
+        },
       };
     },
     checkReceiver(wantsSession) {

@@ -12,6 +12,7 @@ export interface SessionHold {
   renew(): number;
   state(): Buffer | undefined;
   setState(state: Buffer | undefined): void;
+  isHeld(): boolean;
   /** Throws when the lock is lost. */
   check(): void;
   /** Gives it back; what it had locked can be received again, and no delivery counts. Harmless when it is lost. */
@@ -45,9 +46,12 @@ export function createSessionLocks(
     const holder: SessionHolder = { lost };
     sessions.lock(session, holder, clock.now() + lockDurationMs);
 
-    const check = (): void => {
+    const isHeld = (): boolean => {
       inventory.settleTime();
-      if (session.holder !== holder) throw sessionLockLost();
+      return session.holder === holder;
+    };
+    const check = (): void => {
+      if (!isHeld()) throw sessionLockLost();
     };
 
     return {
@@ -68,10 +72,10 @@ export function createSessionLocks(
         session.state = state;
         session.updatedAt = clock.now();
       },
+      isHeld,
       check,
       release() {
-        inventory.settleTime();
-        if (session.holder === holder) inventory.freeSession(session, false);
+        if (isHeld()) inventory.freeSession(session, false);
         changed();
       },
     };
