@@ -71,6 +71,7 @@ export function streamingPull(broker: Broker, gate: Gate): handleBidiStreamingCa
     }
 
     function goOn(request: StreamingPullRequest, on: Subscription): void {
+      if (request.subscription !== "") throw invalid("subscription can be set on the first request of a stream only");
       setDeadline(request.streamAckDeadlineSeconds, false);
       apply(request, on);
       if (keepsAlive) stream.write({});
