@@ -126,12 +126,13 @@ test("a letter of another subscription is not sent into this one's queue", async
     { delivery: delivery("other", from("my-project", "others")) },
     { delivery: delivery("namesake", from("my-project-2", "orders-worker")) },
     { delivery: delivery("unsaid") },
+    { delivery: delivery("numbered", from("123456789012", "orders-worker")) },
   ]);
   assert.deepEqual(
     outcomes.map((outcome) => (outcome.status === "failed" ? outcome.code : outcome.status)),
-    ["unconfirmed", "InvalidArgument", "InvalidArgument", "unconfirmed"],
+    ["unconfirmed", "InvalidArgument", "InvalidArgument", "unconfirmed", "unconfirmed"],
   );
-  assert.deepEqual(acknowledged(), ["own", "unsaid"]);
+  assert.deepEqual(acknowledged(), ["own", "unsaid", "numbered"]);
 });
 
 test("without a dead-letter topic what is dead-lettered is acknowledged: the record is the dead letter", async () => {

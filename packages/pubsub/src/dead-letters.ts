@@ -124,9 +124,14 @@ export function deadLettersOf(
   };
 }
 
+const NUMBER = /^\d+$/;
+
 /** Several subscriptions may share a dead-letter topic. A letter says where it came from, and belongs nowhere else. */
 function refusedOrigin(delivery: PubsubDelivery, { project, subscription }: SubscriptionName): Outcome | undefined {
   const origin = sourceOf(delivery);
-  if (origin === undefined || (origin.subscription === subscription && origin.project === project)) return undefined;
+  if (origin === undefined) return undefined;
+  // A project's number cannot be compared with its id.
+  const isSameProject = origin.project === project || NUMBER.test(origin.project);
+  if (origin.subscription === subscription && isSameProject) return undefined;
   return failed(invalid("items", `dead letters of ${subscription}`, `one of ${origin.subscription}`));
 }

@@ -1,4 +1,4 @@
-import { invalid, LeaseholdError, type Logger, type QueueDriver, silentLogger } from "@leasehold/core/driver";
+import { invalid, isLeaseholdError, type Logger, type QueueDriver, silentLogger } from "@leasehold/core/driver";
 import { type ConnectedClients, connectClients } from "./client.ts";
 import { nameOf } from "./names.ts";
 import { createPubsubQueue, type PubsubQueueOptions } from "./queue.ts";
@@ -102,9 +102,7 @@ async function readIfAllowed(
   try {
     return await readSubscription(control, name);
   } catch (error) {
-    if (error instanceof LeaseholdError && (error.code === "PermissionDenied" || error.code === "NotFound")) {
-      return undefined;
-    }
+    if (isLeaseholdError(error, "PermissionDenied") || isLeaseholdError(error, "NotFound")) return undefined;
     throw error;
   }
 }
