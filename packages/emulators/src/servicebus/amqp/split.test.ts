@@ -25,8 +25,14 @@ function stored(bytes: Buffer, origin: Origin = {}): Message {
   return inventory.add(splitMessage(bytes), origin);
 }
 
-const decoded = (message: Message, lockedUntil?: number): AmqpMessage =>
-  codec.decode(joinMessage(message, lockedUntil));
+const decoded = (message: Message, lockedUntil?: number) => codec.decode(joinMessage(message, lockedUntil));
+
+/** An empty header is what rhea writes in front. */
+const HEADER_BYTES = 4;
+const bareOf = (sent: Buffer): Buffer => sent.subarray(HEADER_BYTES);
+/** What a receiver gets, but for what the broker puts in front. */
+const endOf = (message: Message): Buffer =>
+  joinMessage(message, undefined).subarray(HEADER_BYTES - message.content.bytes);
 
 /** Types that are lost when rhea reads and writes them as numbers of JavaScript. */
 const TYPED = {
