@@ -2,7 +2,14 @@ import type { Target } from "../suite/run.ts";
 import { dynamodbTargets } from "./dynamodb.ts";
 import { lifecycleTargets } from "./lifecycle-targets.ts";
 import { memoryTargets } from "./memory.ts";
+import { servicebusTargets } from "./servicebus.ts";
 import { sqsTargets } from "./sqs.ts";
 
 /** Everything that `conformance` can run, in this order. */
-export const targets: readonly Target[] = [...memoryTargets, ...dynamodbTargets, ...sqsTargets, ...lifecycleTargets];
+export const targets: readonly Target[] = [
+  ...memoryTargets,
+  ...dynamodbTargets,
+  ...sqsTargets,
+  ...servicebusTargets,
+  ...lifecycleTargets,
+];

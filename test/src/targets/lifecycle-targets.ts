@@ -2,6 +2,7 @@ import { lifecycleSuites } from "../lifecycle/all.ts";
 import { part, type Target } from "../suite/run.ts";
 import { dynamodbItems, memoryItems } from "./lifecycle-items.ts";
 import { playedLifecycleSource, type Sides } from "./played-lifecycle.ts";
+import { servicebusQueues } from "./servicebus-lifecycle.ts";
 import { sqsQueues } from "./sqs-lifecycle.ts";
 
 /** What a FIFO queue does in its own way: order, repeated ids, and what comes again. */
@@ -25,4 +26,7 @@ export const lifecycleTargets: readonly Target[] = [
   target("sqs x memory", { queues: sqsQueues({ fifo: false }), items: memoryItems }),
   target("sqs x dynamodb", { queues: sqsQueues({ fifo: false }), items: dynamodbItems }),
   target("sqs x dynamodb/fifo", { queues: sqsQueues({ fifo: true }), items: dynamodbItems }, FIFO_SUBJECTS),
+  target("servicebus x memory", { queues: servicebusQueues({ sessions: false }), items: memoryItems }),
+  target("servicebus x memory/sessions", { queues: servicebusQueues({ sessions: true }), items: memoryItems }),
+  target("servicebus x dynamodb", { queues: servicebusQueues({ sessions: false }), items: dynamodbItems }),
 ];

@@ -28,6 +28,8 @@ export interface EntityShape {
   readonly maxDeliveries: number;
   /** Default: nothing is taken for a duplicate. */
   readonly duplicateWindowMs?: number;
+  /** Age at which a message vanishes, ms. Default: never. */
+  readonly keepMs?: number;
 }
 
 /** More deliveries than any case makes. */
@@ -79,6 +81,8 @@ export function cannotOf(sessions: boolean): QueueHarness["cannot"] {
     "total lease": "a lock can be renewed any number of times (SB-02)",
     count: "messages are counted by the management service alone, which the driver does not call",
     duplicate: "a locked message is delivered to nobody else (SB-02)",
-    ...(!sessions && { ordering: "an entity without sessions keeps no order" }),
+    ...(sessions
+      ? { "repeated ids": "a message without a key is a session by itself, so that two of one id follow each other" }
+      : { ordering: "an entity without sessions keeps no order" }),
   };
 }
