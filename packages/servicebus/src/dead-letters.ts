@@ -12,7 +12,7 @@ import {
 import { eachByKey, type Sender, sendBatch } from "./batches.ts";
 import type { Arrival } from "./messages.ts";
 import { letterOf, redrivenOf, type ServicebusDelivery } from "./messages.ts";
-import type { Settle, Settling } from "./settling.ts";
+import { COMPLETE, type Settle, type Settling } from "./settling.ts";
 import type { Streams } from "./streams.ts";
 
 /** The sub-queue of dead letters, and the queue that they came from. */
@@ -36,19 +36,22 @@ const LOOK_MS = 1_000;
 export function buriedBy(reason: DeadLetterReason, fence: number | undefined, maxBytes: number): Settle {
   const { code, text } = printableReason(reason, maxBytes);
   const { deadletterfence } = deadLetterMarks({ code, text: "" }, fence, maxBytes);
-  return (receiver, message) =>
-    receiver.deadLetterMessage(message, {
-      deadLetterReason: code,
-      deadLetterErrorDescription: text,
-      ...(deadletterfence !== undefined && { deadletterfence }),
-    });
+  const marks = {
+    deadLetterReason: code,
+    deadLetterErrorDescription: text,
+    ...(deadletterfence !== undefined && { deadletterfence }),
+  };
+  return {
+    doing: "dead-lettering",
+    outcome: "other",
+    by: (receiver, message) => receiver.deadLetterMessage(message, marks),
+  };
 }
 
 /** Letters are looked at in the sub-queue `$DeadLetterQueue`, under locks as long as those of the queue itself (SB-37). */
 export function deadLettersOf(route: DeadLetterRoute, insistOpen: () => void): DeadLetters {
   const { streams, settling, sender, capabilities, signal, leftMs } = route;
-  const remove = (delivery: ServicebusDelivery): Promise<Outcome> =>
-    settling.settle(delivery, "removing a dead letter", (receiver, message) => receiver.completeMessage(message));
+  const remove = (delivery: ServicebusDelivery): Promise<Outcome> => settling.settle(delivery, COMPLETE);
 
   return {
     async look({ max, leaseMs }) {

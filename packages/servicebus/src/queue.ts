@@ -41,20 +41,12 @@ import { closeInTime, connectClients, type ServicebusConnection } from "./client
 import { buriedBy, deadLettersOf } from "./dead-letters.ts";
 import { linksOf } from "./entity.ts";
 import { createLossWatch } from "./losses.ts";
-import {
-  type Arrival,
-  copyOf,
-  deliveryOf,
-  type HeldMessage,
-  isToken,
-  messageOf,
-  type ServicebusDelivery,
-} from "./messages.ts";
+import { type Arrival, copyOf, deliveryOf, isToken, messageOf, type ServicebusDelivery } from "./messages.ts";
 import { namesOf, type ServicebusEntity } from "./names.ts";
 import type { HeldSession } from "./session.ts";
 import { createSessionProbe } from "./session-probe.ts";
 import { createSessions } from "./sessions.ts";
-import { createSettling, type Settle, type Settling } from "./settling.ts";
+import { ABANDON, COMPLETE, createSettling, type Settle, type Settling } from "./settling.ts";
 import { createStreams } from "./streams.ts";
 
 export interface ServicebusQueueOptions extends ServicebusConnection, ServicebusEntity {
@@ -120,7 +112,7 @@ export function createServicebusQueue(options: ServicebusQueueOptions): QueueDri
 
   async function giveBack(message: ServiceBusReceivedMessage): Promise<void> {
     const delivery = deliveryOf(arrivalOf(message), isSessioned, 0);
-    const outcome = await settling.settle(delivery, "giving back", abandoned);
+    const outcome = await settling.settle(delivery, ABANDON);
     if (outcome.status === "confirmed" || outcome.status === "lost" || closing.signal.aborted) return;
     logger.warn("a message that came after its receive could not be given back; it comes again when its lock ends", {
       queue,
@@ -158,9 +150,9 @@ export function createServicebusQueue(options: ServicebusQueueOptions): QueueDri
   const source = isSessioned ? sessions : streams;
 
   /** A session whose message is settled goes on with the next one; one whose lock is lost is dropped. */
-  async function settle(delivery: ServicebusDelivery, what: string, act: Settle, holdMs = 0): Promise<Outcome> {
-    const outcome = await settling.settle(delivery, what, act);
-    const session = (delivery.held as HeldMessage | undefined)?.session?.();
+  async function settle(delivery: ServicebusDelivery, how: Settle, holdMs = 0): Promise<Outcome> {
+    const outcome = await settling.settle(delivery, how);
+    const session = delivery.held?.session?.();
     if (session === undefined || !(outcome.status === "confirmed" || outcome.status === "lost")) return outcome;
     if (holdMs > 0 && outcome.status === "confirmed") sessions.hold(session, holdMs);
     else sessions.settled(session);
@@ -171,17 +163,17 @@ export function createServicebusQueue(options: ServicebusQueueOptions): QueueDri
     const refused = refusedDelay(delayMs, capabilities);
     if (refused !== undefined) return failed(refused);
     const isKeyed = isSessioned && delivery.orderingKey !== undefined;
-    if (delayMs === 0 || isKeyed || !isToken(delivery.token)) return settle(delivery, "abandoning", abandoned, delayMs);
+    if (delayMs === 0 || isKeyed || !isToken(delivery.token)) return settle(delivery, ABANDON, delayMs);
     const [copy] = await sendBatch(sender, [copyOf(delivery, copyId, isSessioned, dateOf(clock.now() + delayMs))]);
-    return copy === undefined || copy.status === "confirmed" ? settle(delivery, "completing", completed) : copy;
+    return copy === undefined || copy.status === "confirmed" ? settle(delivery, COMPLETE) : copy;
   }
 
   async function bury({ delivery, reason, fence }: DeadLetterItem): Promise<Outcome> {
     const by = (text: string): Settle => buriedBy({ ...reason, text }, fence, capabilities.deadLetterReasonBytes);
-    const outcome = await settle(delivery, "dead-lettering", by(reason.text));
+    const outcome = await settle(delivery, by(reason.text));
     const isRefused =
       outcome.status === "failed" && (outcome.code === "InvalidArgument" || outcome.code === "PayloadTooLarge");
-    return isRefused && isToken(delivery.token) ? settle(delivery, "dead-lettering", by("")) : outcome;
+    return isRefused && isToken(delivery.token) ? settle(delivery, by("")) : outcome;
   }
 
   return {
@@ -231,7 +223,7 @@ export function createServicebusQueue(options: ServicebusQueueOptions): QueueDri
         items,
         ({ delivery }) => delivery.token,
         (item) => {
-          if (item.verb === "complete") return settle(item.delivery, "completing", completed);
+          if (item.verb === "complete") return settle(item.delivery, COMPLETE);
           return item.verb === "abandon" ? abandon(item) : bury(item);
         },
       );
@@ -261,9 +253,6 @@ const MIN_MESSAGE_BYTES = 16_384;
 
 type AbandonItem = Extract<SettleItem, { readonly verb: "abandon" }>;
 type DeadLetterItem = Extract<SettleItem, { readonly verb: "dead-letter" }>;
-
-const completed: Settle = (receiver, message) => receiver.completeMessage(message);
-const abandoned: Settle = (receiver, message) => receiver.abandonMessage(message);
 
 function failed(error: LeaseholdError): Extract<Outcome, { readonly status: "failed" }> {
   return { status: "failed", code: error.code, error };

@@ -1,5 +1,6 @@
 import type { ServiceBusReceivedMessage, ServiceBusReceiver } from "@azure/service-bus";
 import { invalid, type LeaseholdError, type Outcome } from "@leasehold/core/driver";
+import { createDispositions } from "./dispositions.ts";
 import { fromServicebus, isAlreadySettled, outcomeOf } from "./errors.ts";
 import type { LossWatch } from "./losses.ts";
 import { byToken, type HeldMessage, isOnLink, isToken, NO_TOKEN, type ServicebusDelivery } from "./messages.ts";
@@ -8,12 +9,29 @@ import type { HeldSession } from "./session.ts";
 /** What receivers of all kinds can do with a message. */
 export type Settler = Pick<ServiceBusReceiver, "completeMessage" | "abandonMessage" | "deadLetterMessage">;
 
-/** One settle, of whichever receiver. */
-export type Settle = (receiver: Settler, message: ServiceBusReceivedMessage) => Promise<void>;
+/** One settle, by whichever receiver. */
+export interface Settle {
+  readonly doing: string;
+  /** What it says on the link. */
+  readonly outcome: "complete" | "other";
+  by(receiver: Settler, message: ServiceBusReceivedMessage): Promise<void>;
+}
+
+export const COMPLETE: Settle = {
+  doing: "completing",
+  outcome: "complete",
+  by: (receiver, message) => receiver.completeMessage(message),
+};
+
+export const ABANDON: Settle = {
+  doing: "abandoning",
+  outcome: "other",
+  by: (receiver, message) => receiver.abandonMessage(message),
+};
 
 export interface Settling {
   /** Never rejects. */
-  settle(delivery: ServicebusDelivery, doing: string, act: Settle): Promise<Outcome>;
+  settle(delivery: ServicebusDelivery, settle: Settle): Promise<Outcome>;
   /** Answers when the lock ends now, wall ms. Never rejects. */
   renew(delivery: ServicebusDelivery, ended: (lockedUntil: number) => void): Promise<Outcome>;
 }
@@ -34,6 +52,8 @@ export interface SettlingParts {
  * holds for settled (SB-21) is asked by its token, too: a settle that the broker refused for the moment is one of those.
  */
 export function createSettling({ onLink, polling, token, controlling }: SettlingParts): Settling {
+  const dispositions = createDispositions();
+
   async function tried(
     watch: LossWatch,
     doing: string,
@@ -63,22 +83,18 @@ export function createSettling({ onLink, polling, token, controlling }: Settling
     return { status: "failed", code: refused.code, error: refused };
   }
 
-  function settleByToken(delivery: ServicebusDelivery, doing: string, act: Settle): Promise<Outcome> {
-    return known(delivery, doing, (lockToken) => act(token, byToken(lockToken)));
+  function settleByToken(delivery: ServicebusDelivery, { doing, by }: Settle): Promise<Outcome> {
+    return known(delivery, doing, (lockToken) => by(token, byToken(lockToken)));
   }
 
-  async function settleInSession(
-    held: HeldMessage,
-    session: HeldSession,
-    doing: string,
-    act: Settle,
-  ): Promise<Outcome> {
+  /** A session has one message out at a time, so nothing is beside what is said of it. */
+  async function settleInSession(held: HeldMessage, session: HeldSession, { doing, by }: Settle): Promise<Outcome> {
     if (session.isLost()) return { status: "lost" };
     const message = held.message();
-    const error = await tried(polling, doing, () => act(session.receiver, message));
+    const error = await tried(polling, doing, () => by(session.receiver, message));
     if (error === undefined || !isAlreadySettled(error)) return outcome(error);
     return outcome(
-      await tried(polling, doing, () => act(session.receiver, byToken(message.lockToken ?? "", session.id))),
+      await tried(polling, doing, () => by(session.receiver, byToken(message.lockToken ?? "", session.id))),
     );
   }
 
@@ -88,16 +104,17 @@ export function createSettling({ onLink, polling, token, controlling }: Settling
   }
 
   return {
-    async settle(delivery, doing, act) {
+    async settle(delivery, settle) {
       const held = heldOf(delivery);
       const session = held?.session?.();
-      if (held === undefined) return settleByToken(delivery, doing, act);
-      if (session !== undefined) return settleInSession(held, session, doing, act);
+      if (held === undefined) return settleByToken(delivery, settle);
+      if (session !== undefined) return settleInSession(held, session, settle);
       const message = held.message();
-      if (!isOnLink(message)) return settleByToken(delivery, doing, act);
-      const error = await tried(polling, doing, () => act(onLink, message));
+      if (!isOnLink(message)) return settleByToken(delivery, settle);
+      const say = (): Promise<void> => dispositions.say(settle.outcome, () => settle.by(onLink, message));
+      const error = await tried(polling, settle.doing, say);
       if (error === undefined || !isAlreadySettled(error)) return outcome(error);
-      return settleByToken(delivery, doing, act);
+      return settleByToken(delivery, settle);
     },
     async renew(delivery, ended) {
       const session = heldOf(delivery)?.session?.();
