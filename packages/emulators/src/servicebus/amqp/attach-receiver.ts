@@ -47,7 +47,8 @@ export function attachReceiver(peer: Peer, link: SendingLink): void {
         hold.release();
       });
       answer(() => {
-        receiving = open(queue, hold);
+        if (hold.isHeld()) receiving = open(queue, hold);
+        else refuse(link, sessionLockLost());
       });
     };
     if (typeof sessionId === "string") give(queue.sessions.accept(sessionId, lost));

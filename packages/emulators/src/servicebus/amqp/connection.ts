@@ -90,7 +90,7 @@ export function acceptConnection(
   amqp.on("error", connection.cut);
   amqp.on("protocol_error", connection.cut);
   // rhea closes its side by itself; without listeners it would write to the console, or throw.
-  amqp.on("connection_close", () => {});
+  amqp.on("connection_close", end);
   amqp.on("connection_error", () => {});
   amqp.on("session_error", () => {});
   amqp.on("session_close", ({ session }) => endSession(session));

@@ -51,12 +51,16 @@ export function createGate({ clock, calls, faults, onCall }: GateOptions): Gate 
     }
   }
 
-  /** An answer that cannot be written is a bug of the server, and said as one. */
-  function write(steps: Steps, send: () => void): void {
+  /** An answer that cannot be written is a bug of the server, and said as one; or it has no way to go any more. */
+  function write(line: Line, steps: Steps, send: () => void): void {
     try {
       send();
     } catch (thrown) {
-      steps.refuse(asError(thrown));
+      try {
+        steps.refuse(asError(thrown));
+      } catch {
+        line.cut();
+      }
     }
   }
 
@@ -77,7 +81,7 @@ export function createGate({ clock, calls, faults, onCall }: GateOptions): Gate 
           after(fault?.answerDelayMs ?? 0, () => {
             if (fault?.drop === "after") return line.cut();
             if (fault?.hang === "after") return;
-            if (line.isOpen()) write(steps, send);
+            if (line.isOpen()) write(line, steps, send);
             if (steps.open === undefined) ended();
             else steps.open(ended);
           });

@@ -56,7 +56,8 @@ function handle(peer: Peer, path: string, request: Request): void {
 }
 
 function run(peer: Peer, path: string, name: string, { properties, body }: Request): object | undefined {
-  peer.tokens.check(path);
+  // Whoever has a token for the node alone may ask it: that is the audience for which the SDKs put one.
+  peer.tokens.check(`${path}/$management`);
   const operation = Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined;
   if (operation === undefined) {
     throw new ServicebusError("amqp:not-implemented", `There is no operation ${JSON.stringify(name)} here.`);

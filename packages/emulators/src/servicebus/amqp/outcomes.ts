@@ -1,6 +1,7 @@
 import type { Properties } from "../broker/message.ts";
 import type { Outcome } from "../broker/settlement.ts";
 import type { ServicebusError } from "../errors.ts";
+import { isMap } from "./fields.ts";
 import { type Delivery, messages, type Typed } from "./rhea.ts";
 
 /** How the parts of an outcome look once rhea has read them. */
@@ -35,7 +36,7 @@ function withoutBlanks(properties: Properties): Properties {
 }
 
 function propertiesOf(map: unknown): Properties {
-  return typeof map === "object" && map !== null ? (map as Properties) : {};
+  return isMap(map) ? map : {};
 }
 
 /** Ends a delivery for both sides: a receiver that settles second does not answer the answer. */

@@ -39,9 +39,11 @@ export function attachReplies(peer: Peer, node: string, link: SendingLink): void
   accept(link);
 }
 
-/** The name of the link comes first: on `$cbs` the target has no address. */
+/** The name of the link comes first: on `$cbs` the target has no address. None to a client that never takes its answers. */
 function replyLink({ replies }: Peer, node: string, replyTo: unknown): SendingLink | undefined {
-  const links = [...(replies.get(node) ?? [])].filter((link) => link.is_open());
+  const links = [...(replies.get(node) ?? [])].filter(
+    (link) => link.is_open() && link.session.outgoing.available() > 0,
+  );
   return links.find(({ name }) => name === replyTo) ?? links.find(({ target }) => target?.address === replyTo);
 }
 
