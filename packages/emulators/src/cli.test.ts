@@ -4,10 +4,12 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { describe, it, type TestContext } from "node:test";
 import { ServiceBusClient } from "@azure/service-bus";
+import { PubSub } from "@google-cloud/pubsub";
 
 interface Line {
   readonly sqs: string;
   readonly dynamodb: string;
+  readonly pubsub: string;
   readonly servicebus: string;
   readonly queues: Readonly<Record<string, string>>;
 }
@@ -33,13 +35,16 @@ describe("the program", () => {
     it(`starts all, tells a program where they are, and ends on ${signal}`, async (test) => {
       const child = start(test, "--json", "--queue", "jobs", "--queue", "jobs.fifo");
       const [text] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
-      const { sqs, dynamodb, servicebus, queues } = JSON.parse(text) as Line;
+      const { sqs, dynamodb, pubsub, servicebus, queues } = JSON.parse(text) as Line;
       assert.deepEqual(Object.keys(queues), ["jobs", "jobs.fifo"]);
       assert.deepEqual(await post(sqs, "AmazonSQS.ListQueues", {}), { QueueUrls: Object.values(queues) });
       assert.deepEqual(await post(dynamodb, "DynamoDB_20120810.ListTables", {}), { TableNames: [] });
       const client = new ServiceBusClient(servicebus);
       assert.deepEqual(await client.createReceiver("jobs").peekMessages(1), []);
       await client.close();
+      const google = new PubSub({ apiEndpoint: pubsub, projectId: "local", emulatorMode: true });
+      assert.deepEqual(await google.subscription("jobs").exists(), [true]);
+      await google.close();
       child.kill(signal);
       assert.deepEqual(await once(child, "exit"), [0, null]);
     });

@@ -2,13 +2,15 @@
 /**
  * Starts all emulators and says how to reach them, until it is told to end.
  *
- *     leasehold-emulators [--sqs-port 4100] [--dynamodb-port 4101] [--servicebus-port 5672] [--queue jobs]... [--json]
+ *     leasehold-emulators [--sqs-port 4100] [--dynamodb-port 4101] [--pubsub-port 8085] [--servicebus-port 5672]
+ *         [--queue jobs]... [--json]
  *
- * `--queue` makes a queue on SQS and on Service Bus (FIFO there, with sessions here, if its name ends in `.fifo`). `--json`
- * prints one line for a program to read instead.
+ * `--queue` makes a queue on SQS and on Service Bus (FIFO there, with sessions here, if its name ends in `.fifo`), and on Pub/Sub a
+ * topic with a subscription of that name (ordered). `--json` prints one line for a program to read instead.
  */
 import { parseArgs } from "node:util";
 import { startDynamodb } from "./dynamodb/start.ts";
+import { startPubsub } from "./pubsub/start.ts";
 import { startServicebus } from "./servicebus/start.ts";
 import { startSqs } from "./sqs/start.ts";
 
@@ -16,6 +18,7 @@ const { values } = parseArgs({
   options: {
     "sqs-port": { type: "string", default: "0" },
     "dynamodb-port": { type: "string", default: "0" },
+    "pubsub-port": { type: "string", default: "0" },
     "servicebus-port": { type: "string", default: "0" },
     queue: { type: "string", multiple: true, default: ["jobs"] },
     json: { type: "boolean", default: false },
@@ -24,8 +27,12 @@ const { values } = parseArgs({
 
 const sqs = await startSqs({ port: Number(values["sqs-port"]) });
 const dynamodb = await startDynamodb({ port: Number(values["dynamodb-port"]) });
+const pubsub = await startPubsub({ port: Number(values["pubsub-port"]) });
 const servicebus = await startServicebus({ port: Number(values["servicebus-port"]) });
-for (const name of values.queue) servicebus.createQueue(name, { requiresSession: name.endsWith(".fifo") });
+for (const name of values.queue) {
+  servicebus.createQueue(name, { requiresSession: name.endsWith(".fifo") });
+  pubsub.createSubscription(name, { topic: pubsub.createTopic(name), enableMessageOrdering: name.endsWith(".fifo") });
+}
 const queues = Object.fromEntries(values.queue.map((name) => [name, sqs.createQueue(name)]));
 
 const print = (text: string): void => {
@@ -34,12 +41,19 @@ const print = (text: string): void => {
 
 if (values.json) {
   print(
-    JSON.stringify({ sqs: sqs.endpoint, dynamodb: dynamodb.endpoint, servicebus: servicebus.connectionString, queues }),
+    JSON.stringify({
+      sqs: sqs.endpoint,
+      dynamodb: dynamodb.endpoint,
+      pubsub: pubsub.endpoint,
+      servicebus: servicebus.connectionString,
+      queues,
+    }),
   );
 } else {
   const [queueUrl = `${sqs.endpoint}/000000000000/jobs`] = Object.values(queues);
   print(`SQS          ${sqs.endpoint}
 DynamoDB     ${dynamodb.endpoint}
+Pub/Sub      ${pubsub.endpoint}
 Service Bus  ${servicebus.endpoint}
 
 Any AWS SDK finds them through its environment:
@@ -47,6 +61,10 @@ Any AWS SDK finds them through its environment:
   export AWS_ENDPOINT_URL_SQS=${sqs.endpoint}
   export AWS_ENDPOINT_URL_DYNAMODB=${dynamodb.endpoint}
   export AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local
+
+The SDKs of Google Cloud find Pub/Sub likewise; the project is "${pubsub.projectId}":
+
+  export PUBSUB_EMULATOR_HOST=${pubsub.endpoint} PUBSUB_PROJECT_ID=${pubsub.projectId}
 
 The SDKs of Service Bus take a connection string:
 
@@ -63,7 +81,7 @@ Ctrl-C ends them; nothing is kept.`);
 }
 
 const stop = (): void => {
-  Promise.all([sqs.stop(), dynamodb.stop(), servicebus.stop()]).then(
+  Promise.all([sqs, dynamodb, pubsub, servicebus].map((server) => server.stop())).then(
     () => process.exit(0),
     (error: unknown) => {
       process.stderr.write(`${String(error)}\n`);

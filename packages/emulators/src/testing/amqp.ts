@@ -19,10 +19,11 @@ import { until } from "./until.ts";
 
 const TYPE_LONG = 0x81;
 const TYPE_UUID = 0x98;
+const DESCRIPTOR_ACCEPTED = 0x24;
 
 export interface AmqpClient {
   readonly connection: Connection;
-  /** What the connection ended with, once it has. */
+  /** Resolves once the connection is closed, or lost. */
   readonly ended: Promise<void>;
   /** Sends a token, as is needed before anything else. `keyName`: who it is of. Answers the reply. */
   putToken(audience: string, keyName?: string): Promise<Reply>;
@@ -96,7 +97,9 @@ export async function openAmqp(
     username: "anybody",
     ...login,
   });
-  const ended = once(connection, "disconnected").then(() => undefined);
+  const ended = Promise.race([once(connection, "disconnected"), once(connection, "connection_close")]).then(
+    () => undefined,
+  );
   connection.on("connection_error", () => undefined);
   test.after(async () => {
     if (!connection.is_open()) return;
@@ -243,7 +246,7 @@ function wrapReceiver(link: Receiver): AmqpReceiver {
       const state = delivery.remote_state;
       return {
         settled: delivery.remote_settled,
-        accepted: state !== undefined && rhea.message.is_accepted(state),
+        accepted: state?.["described"]().descriptor.value === DESCRIPTOR_ACCEPTED,
         error: state?.["error"],
       };
     },

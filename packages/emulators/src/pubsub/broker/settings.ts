@@ -1,4 +1,4 @@
-import { invalid } from "../errors.ts";
+import { invalid, PubsubError } from "../errors.ts";
 import { checkName } from "../names.ts";
 
 /** As the wire has it. */
@@ -34,7 +34,7 @@ const MAX_BACKOFF_MS = 600_000;
 const DEFAULT_RETENTION_MS = 7 * 86_400_000;
 const [MIN_RETENTION_MS, MAX_RETENTION_MS] = [600_000, 31 * 86_400_000];
 
-/** The config with its defaults filled in. Throws INVALID_ARGUMENT, in the words of the service, and UNIMPLEMENTED's cousins by the caller. */
+/** The config with its defaults filled in. Throws INVALID_ARGUMENT or OUT_OF_RANGE. */
 export function completeSubscription(config: SubscriptionConfig): SubscriptionConfig {
   checkName(config.name, "subscriptions");
   const ackDeadlineSeconds = config.ackDeadlineSeconds || DEFAULT_DEADLINE_SECONDS;
@@ -46,7 +46,8 @@ export function completeSubscription(config: SubscriptionConfig): SubscriptionCo
   const { deadLetterPolicy, retryPolicy } = config;
   const maxDeliveryAttempts = deadLetterPolicy?.maxDeliveryAttempts || DEFAULT_ATTEMPTS;
   if (maxDeliveryAttempts < DEFAULT_ATTEMPTS || maxDeliveryAttempts > MAX_ATTEMPTS) {
-    throw invalid(`Invalid max_delivery_attempts (${maxDeliveryAttempts}): expected 5 to 100.`);
+    // Not INVALID_ARGUMENT as the others are: so it is with Google's emulator.
+    throw new PubsubError("OUT_OF_RANGE", `Invalid max_delivery_attempts (${maxDeliveryAttempts}): expected 5 to 100.`);
   }
   const [minimumMs, maximumMs] = [
     msOf(retryPolicy?.minimumBackoff, DEFAULT_BACKOFF_MS),

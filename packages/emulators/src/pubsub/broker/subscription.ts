@@ -86,7 +86,7 @@ export function createSubscription(initial: SubscriptionConfig, context: Subscri
     if (ids.length === 0) throw invalid("No ack ids specified.");
     shelf.settleTime();
     const isExact = config.enableExactlyOnceDelivery === true;
-    const targets = ids.map((id) => targetOf(id, isExact));
+    const targets = ids.map(targetOf);
     const failures: Record<string, string> = {};
     targets.forEach((entry, index) => {
       const applied = entry !== undefined && (!isExact || entry.state === "leased") && apply(entry);
@@ -96,16 +96,11 @@ export function createSubscription(initial: SubscriptionConfig, context: Subscri
     if (isExact && Object.keys(failures).length > 0) throw new PubsubError("INVALID_ARGUMENT", SOME_INVALID, failures);
   }
 
-  /** The message, if this is its latest id. */
-  function targetOf(ackId: string, isExact: boolean): Entry | undefined {
-    try {
-      const { number, delivery } = ackIds.read(ackId);
-      const entry = shelf.get(number);
-      return entry?.deliveries === delivery ? entry : undefined;
-    } catch (error) {
-      if (isExact) return undefined;
-      throw error;
-    }
+  /** The message, if this is its latest id. Throws for text that is no id, as Google's emulator does for a whole request. */
+  function targetOf(ackId: string): Entry | undefined {
+    const { number, delivery } = ackIds.read(ackId);
+    const entry = shelf.get(number);
+    return entry?.deliveries === delivery ? entry : undefined;
   }
 
   return {
