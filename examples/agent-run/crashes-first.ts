@@ -23,7 +23,7 @@ export function createFirstCrashes({ plan, taskIdOf, system, workers, happened }
   async function crash(): Promise<void> {
     begun = true;
     for (const name of new Set([...held.values()].map(({ caller }) => caller))) await workers.kill(name);
-    for (const { kind, call } of crashes) happened(kind, taskIdOf(call));
+    for (const { kind, call } of crashes) happened.set(kind, taskIdOf(call));
     for (const answer of held.values()) system.letGo(answer);
     over.resolve();
   }

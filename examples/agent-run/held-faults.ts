@@ -34,7 +34,8 @@ export interface HeldFaultOptions {
   readonly workers: WorkerProcesses;
   /** The run as it was seen last. */
   readonly look: () => readonly RunTask[];
-  readonly happened: (kind: FaultKind, taskId: string) => void;
+  /** Where a fault that has come to pass is added, with the task that it hit. */
+  readonly happened: Map<FaultKind, string>;
 }
 
 /** `back`: the worker that was paused is at work again, and has no new task yet. */
@@ -95,7 +96,7 @@ export function createHeldFaults(options: HeldFaultOptions): HeldFaults {
 
   async function crash(kind: FaultKind, { answer, taskId }: Held): Promise<boolean> {
     await workers.kill(answer.caller);
-    options.happened(kind, taskId);
+    options.happened.set(kind, taskId);
     return true;
   }
 
@@ -115,7 +116,7 @@ export function createHeldFaults(options: HeldFaultOptions): HeldFaults {
     await until(() => held.gone);
     state.at = "back";
     await until(() => options.look().some((task) => isWorkOf(before, task, backAt)));
-    if (!stopped) options.happened("paused_worker", taskId);
+    if (!stopped) options.happened.set("paused_worker", taskId);
     return true;
   }
 
@@ -136,7 +137,7 @@ export function createHeldFaults(options: HeldFaultOptions): HeldFaults {
     await takenOver(before);
     cut.remove();
     if (cut.hits() === 0) return false;
-    options.happened("lost_renewals", held.taskId);
+    options.happened.set("lost_renewals", held.taskId);
     return true;
   }
 

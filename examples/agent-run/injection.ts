@@ -1,24 +1,17 @@
 import type { QueueDriver, TaskStore } from "@leasehold/core";
-import { type OutgoingMessage, systemClock } from "@leasehold/core/driver";
-import { type Fault, withDeliveryFaults, withFaults } from "@leasehold/core/memory";
+import { systemClock } from "@leasehold/core/driver";
+import { type Fault, withFaults } from "@leasehold/core/memory";
 import type { FaultKind } from "./faults.ts";
 import type { Mortal } from "./mortal.ts";
 
-/**
- * Carries out the part of the plan that happens between client, workers, queue and store. It wraps whatever provider the demo
- * runs on, so that the same things go wrong on each.
- */
+/** Carries out the part of the plan that happens between a worker that is a part of this process, and queue and store. */
 export interface Injection {
-  /** What a producer sees: a send may be applied twice. */
-  forClient(queue: QueueDriver): QueueDriver;
   /** What one worker sees of queue and store, as long as it lives. */
   forWorker(
     worker: Mortal,
     queue: QueueDriver,
     store: TaskStore,
   ): { readonly queue: QueueDriver; readonly store: TaskStore };
-  /** What has come to pass, and the task that it hit. */
-  readonly happened: ReadonlyMap<FaultKind, string>;
 }
 
 /** The store calls that write down what the external system answered. */
@@ -29,9 +22,11 @@ interface StoreWrite {
   readonly token?: string;
 }
 
-/** `targets`: the tasks that each fault may hit, by id; it hits the first that comes to the point. */
-export function createInjection(targets: ReadonlyMap<FaultKind, readonly string[]>): Injection {
-  const happened = new Map<FaultKind, string>();
+/** `targets`: the tasks that each fault may hit, by id; it hits the first that comes to the point, which is added to `happened`. */
+export function createInjection(
+  targets: ReadonlyMap<FaultKind, readonly string[]>,
+  happened: Map<FaultKind, string>,
+): Injection {
   /** How many renewals each lease has tried; and the lease that loses them. */
   const renewals = new Map<string, number>();
   let victim: string | undefined;
@@ -66,30 +61,11 @@ export function createInjection(targets: ReadonlyMap<FaultKind, readonly string[
   };
 
   return {
-    forClient: (queue) =>
-      withFaults(queue, systemClock, ({ name, args }) => {
-        if (name !== "send") return undefined;
-        const [message] = args[0] as readonly OutgoingMessage[];
-        return message !== undefined && hitsOnce("doubled_message", taskIdIn(message.body))
-          ? { twice: "first" }
-          : undefined;
-      }),
-    forWorker(worker, queue, store) {
-      const lossy = withDeliveryFaults(queue, systemClock, ({ delivery }) =>
-        hitsOnce("lost_message", taskIdIn(delivery.body)) ? { lose: true } : undefined,
-      );
-      return {
-        queue: withFaults(lossy, systemClock, () => (worker.dead ? { hang: "before" } : undefined)),
-        store: withFaults(store, systemClock, ({ name, args }) =>
-          onStoreCall(worker, name, (args[0] ?? {}) as StoreWrite),
-        ),
-      };
-    },
-    happened,
+    forWorker: (worker, queue, store) => ({
+      queue: withFaults(queue, systemClock, () => (worker.dead ? { hang: "before" } : undefined)),
+      store: withFaults(store, systemClock, ({ name, args }) =>
+        onStoreCall(worker, name, (args[0] ?? {}) as StoreWrite),
+      ),
+    }),
   };
-}
-
-/** The id of an event that leasehold sent is the task's. */
-export function taskIdIn(body: string): string | undefined {
-  return (JSON.parse(body) as { readonly id?: string }).id;
 }

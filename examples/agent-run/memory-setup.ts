@@ -6,39 +6,32 @@ import { type FaultKind, HELD } from "./faults.ts";
 import { startFleet } from "./fleet.ts";
 import { createTasks } from "./handlers.ts";
 import { createInjection } from "./injection.ts";
-import { QUEUE } from "./servers/queue-server.ts";
+import { withMessageFaults } from "./message-faults.ts";
+import { MEMORY_QUEUE_URL, startMemoryServer } from "./servers/memory.ts";
 import type { Setup, SetupOptions } from "./setup.ts";
 
-const QUEUE_URL = `memory://${QUEUE}`;
 const STORE_URL = "memory://agent-run";
 
 /** Everything in this process. */
 export async function openMemorySetup(options: SetupOptions): Promise<Setup> {
   const { plan, system, tally, entropy, recoverAfterMs, leaseMs } = options;
-  const [queue, store] = [await openQueue(QUEUE_URL), await openStore(STORE_URL)];
+  const [queueServer, store] = [await startMemoryServer(), await openStore(STORE_URL)];
+  const { queue } = queueServer;
   const taskIdOf = (call: (typeof options.calls)[number]): string => options.taskIdOf(queue, call);
+  const happened = new Map<FaultKind, string>();
   const crashesFirst = options.crashes === "first";
   const injected = plan.filter(({ kind }) => !crashesFirst || HELD[kind] === undefined);
-  const injection = createInjection(
-    new Map(injected.map(({ kind, call, spares }) => [kind, [call, ...spares].map(taskIdOf)])),
-  );
+  const targets = new Map(injected.map(({ kind, call, spares }) => [kind, [call, ...spares].map(taskIdOf)]));
   const fleet = await startFleet({
-    openQueue: () => openQueue(QUEUE_URL),
+    openQueue: () => openQueue(MEMORY_QUEUE_URL),
     openStore: () => openStore(STORE_URL),
-    injection,
+    injection: createInjection(targets, happened),
     tasksOf: (name) => createTasks(createExternalSystem(system.url, name), leaseMs),
     telemetry: createCountingTelemetry(tally.add),
     entropy,
     recoverAfterMs,
   });
-  const crashed = new Map<FaultKind, string>();
-  const crashes = createFirstCrashes({
-    plan: crashesFirst ? plan : [],
-    taskIdOf,
-    system,
-    workers: fleet,
-    happened: (kind, taskId) => crashed.set(kind, taskId),
-  });
+  const crashes = createFirstCrashes({ plan: crashesFirst ? plan : [], taskIdOf, system, workers: fleet, happened });
   const failed = Promise.race([fleet.failed, crashes.failed]);
   // Raced by the demo while it runs; after that nobody waits for it.
   failed.catch(() => undefined);
@@ -47,9 +40,9 @@ export async function openMemorySetup(options: SetupOptions): Promise<Setup> {
     await fleet.stop();
   };
   return {
-    queue: injection.forClient(queue),
+    queue: withMessageFaults(queueServer, (kind) => targets.get(kind)?.[0], happened),
     store,
-    happened: (kind) => crashed.get(kind) ?? injection.happened.get(kind),
+    happened,
     get deaths() {
       return fleet.deaths;
     },
@@ -59,7 +52,7 @@ export async function openMemorySetup(options: SetupOptions): Promise<Setup> {
     stopWorkers,
     async close() {
       await stopWorkers();
-      await queue.close();
+      await queueServer.stop();
       await store.close();
     },
   };

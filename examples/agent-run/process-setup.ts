@@ -44,7 +44,7 @@ export async function openProcessSetup(
       cutOff: storeServer.cutOff,
       workers,
       look,
-      happened: (kind: FaultKind, taskId: string) => void happened.set(kind, taskId),
+      happened,
     };
     const heldFaults = options.crashes === "first" ? createFirstCrashes(heldOptions) : createHeldFaults(heldOptions);
     const failed = Promise.race([workers.failed, heldFaults.failed]);
@@ -55,9 +55,9 @@ export async function openProcessSetup(
       return fault === undefined ? undefined : taskIdOf(fault.call);
     };
     return {
-      queue: withMessageFaults(queueServer, targetOf, (kind, taskId) => happened.set(kind, taskId)),
+      queue: withMessageFaults(queueServer, targetOf, happened),
       store,
-      happened: (kind) => happened.get(kind),
+      happened,
       get deaths() {
         return workers.deaths;
       },

@@ -106,7 +106,7 @@ export async function runOn(options: RunOptions): Promise<RunOutcome> {
       report: {
         ...tally.counts,
         tasks: ended,
-        hits: hitsOf(plan, ledger, (kind) => callOf(setup.happened(kind))),
+        hits: hitsOf(plan, ledger, (kind) => callOf(setup.happened.get(kind))),
         ledger,
         verdict: { ...verdict, problems: [...verdict.problems, ...setup.problems(ended)] },
         workerDeaths: setup.deaths,

@@ -10,8 +10,8 @@ export interface Setup {
   /** As the agent's client sees them. */
   readonly queue: QueueDriver;
   readonly store: TaskStore;
-  /** The id of the task that a fault hit; `undefined`: it has not come to pass. */
-  happened(kind: FaultKind): string | undefined;
+  /** What has come to pass, and the id of the task that it hit. */
+  readonly happened: ReadonlyMap<FaultKind, string>;
   /** Workers that died. */
   readonly deaths: number;
   /** Rejects when something ends by itself that should not. */
