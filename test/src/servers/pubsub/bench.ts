@@ -6,10 +6,8 @@ import { type Delivery, deliveryOf } from "./delivery.ts";
 import { openStream, type Stream } from "./stream.ts";
 import { createUntil, type Until } from "./until.ts";
 
-type Api = typeof protos.google.pubsub.v1;
-export type SubscriptionRequest = InstanceType<Api["Subscription"]>;
-export type SubscriptionSettings = Parameters<v1.SubscriberClient["createSubscription"]>[0];
-export type MessageSettings = ConstructorParameters<Api["PubsubMessage"]>[0];
+export type SubscriptionSettings = Omit<protos.google.pubsub.v1.ISubscription, "name" | "topic">;
+export type MessageSettings = protos.google.pubsub.v1.IPubsubMessage;
 
 export interface Bench {
   readonly project: string;
