@@ -2,7 +2,7 @@ import type { Inbox } from "../broker/inbox.ts";
 import type { Content } from "../broker/message.ts";
 import { notAllowed, ServicebusError } from "../errors.ts";
 import { pathOf } from "./address.ts";
-import { accepted, rejected, settleDelivery } from "./outcomes.ts";
+import { acceptDelivery, rejectDelivery } from "./outcomes.ts";
 import { accept, type Peer, refuse, whenOver } from "./peer.ts";
 import type { AmqpLink, EventContext } from "./rhea.ts";
 import { decodeError } from "./sections.ts";
@@ -39,9 +39,9 @@ export function attachSender(peer: Peer, link: AmqpLink): void {
             throw new ServicebusError("amqp:link:message-size-exceeded", `The message is too large. ${size}`);
           }
           inbox.send(read.contents);
-          answer(() => settleDelivery(delivery, accepted()));
+          answer(() => acceptDelivery(delivery));
         },
-        refuse: (error) => settleDelivery(delivery, rejected(error)),
+        refuse: (error) => rejectDelivery(delivery, error),
       },
     );
   }

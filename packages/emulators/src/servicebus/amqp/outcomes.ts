@@ -2,7 +2,7 @@ import type { Properties } from "../broker/message.ts";
 import type { Outcome } from "../broker/settlement.ts";
 import type { ServicebusError } from "../errors.ts";
 import { isMap } from "./fields.ts";
-import { type Delivery, messages, type Typed } from "./rhea.ts";
+import { type Delivery, messages, writeDisposition } from "./rhea.ts";
 
 /** How the parts of an outcome look once rhea has read them. */
 interface RemoteState {
@@ -39,17 +39,26 @@ function propertiesOf(map: unknown): Properties {
   return isMap(map) ? map : {};
 }
 
-/** Ends a delivery for both sides: a receiver that settles second does not answer the answer. */
-export function settleDelivery(delivery: Delivery, state: Typed): void {
-  delivery.update(true, state);
+/** The service says so of every settlement that it applies, and of every message that it stores. */
+export function acceptDelivery(delivery: Delivery): void {
+  delivery.update(true, messages.accepted().described());
+  endForBoth(delivery);
+}
+
+/**
+ * In a frame of its own: rhea writes what is said of neighbours in one turn as one, with the outcome of the first, and a
+ * lock that is lost would look as if it were not.
+ */
+export function rejectDelivery(delivery: Delivery, { condition, message }: ServicebusError): void {
+  if (!delivery.remote_settled) {
+    writeDisposition(delivery, messages.rejected({ error: { condition, description: message } }).described());
+  }
+  delivery.settled = true;
+  endForBoth(delivery);
+}
+
+/** A receiver that settles second does not answer the answer. */
+function endForBoth(delivery: Delivery): void {
   delivery.remote_settled = true;
-}
-
-/** The service says so of every settlement that it applies. */
-export function accepted(): Typed {
-  return messages.accepted().described();
-}
-
-export function rejected({ condition, message }: ServicebusError): Typed {
-  return messages.rejected({ error: { condition, description: message } }).described();
+  delivery.link.connection._register();
 }

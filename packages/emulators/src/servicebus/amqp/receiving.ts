@@ -7,7 +7,7 @@ import { createCredit } from "./credit.ts";
 import { createGrants } from "./grants.ts";
 import { tagOfToken, tokenOfTag } from "./guid.ts";
 import { joinMessage } from "./join.ts";
-import { accepted, outcomeOf, rejected, SETTLEMENT_CALLS, settleDelivery } from "./outcomes.ts";
+import { acceptDelivery, outcomeOf, rejectDelivery, SETTLEMENT_CALLS } from "./outcomes.ts";
 import { type Peer, whenOver } from "./peer.ts";
 import type { Delivery, SendingLink } from "./rhea.ts";
 
@@ -110,9 +110,9 @@ export function serveReceiver(peer: Peer, link: SendingLink, queue: Queue, hold:
         apply(answer) {
           if (token === undefined) throw messageLockLost();
           queue.settlement.settle(token, outcome);
-          answer(() => settleDelivery(delivery, accepted()));
+          answer(() => acceptDelivery(delivery));
         },
-        refuse: (error) => settleDelivery(delivery, rejected(error)),
+        refuse: (error) => rejectDelivery(delivery, error),
       },
     );
   }

@@ -1,4 +1,4 @@
-import { accepted, settleDelivery } from "./outcomes.ts";
+import { acceptDelivery } from "./outcomes.ts";
 import { accept, type Peer, whenOver } from "./peer.ts";
 import { type AmqpLink, messages, type RequestMessage, type SendingLink } from "./rhea.ts";
 
@@ -15,7 +15,7 @@ export interface Request {
 export function attachRequests(peer: Peer, node: string, link: AmqpLink, handle: (request: Request) => void): void {
   link.on("message", ({ message: bytes, delivery }) => {
     // What the node makes of it is in the answer.
-    settleDelivery(delivery, accepted());
+    acceptDelivery(delivery);
     const message = decode(bytes);
     const properties = message.application_properties ?? {};
     handle({

@@ -33,8 +33,10 @@ export interface Frame {
 export interface Delivery {
   readonly id: number;
   readonly tag: Buffer;
+  readonly link: AmqpLink;
   readonly remote_state: unknown;
   remote_settled: boolean;
+  settled: boolean;
   update(settled: boolean, state: Typed): void;
 }
 
@@ -64,6 +66,8 @@ export interface AmqpSession {
     available(): number;
     transfer_window(): number;
   };
+  /** Writes a frame at once. */
+  output(performative: object): void;
   on_flow(frame: Frame): void;
   on_disposition(frame: Frame): void;
 }
@@ -164,6 +168,7 @@ interface Types {
   wrap_ulong(value: number): Typed;
   wrap_uuid(value: Buffer): Typed;
   described_nc(descriptor: Typed, value: Typed): Typed;
+  define_composite(definition: object): { create(fields: object): object };
 }
 
 /** A decoded request. */
@@ -202,6 +207,25 @@ export const { types, message: messages } = library;
 /** Codes of what an array holds. */
 export const TYPE_LONG = 0x81;
 export const TYPE_TIMESTAMP = 0x83;
+
+/** A frame that rhea writes by itself too, and keeps to itself. */
+const disposition = types.define_composite({
+  name: "disposition",
+  code: 0x15,
+  fields: [
+    { name: "role", type: "boolean", mandatory: true },
+    { name: "first", type: "uint", mandatory: true },
+    { name: "last", type: "uint" },
+    { name: "settled", type: "boolean", default_value: false },
+    { name: "state", type: "*" },
+  ],
+});
+
+/** Says how one delivery ended, in a frame of its own. */
+export function writeDisposition({ link, id }: Delivery, state: Typed): void {
+  const fields = { role: link.is_receiver(), first: id, last: id, settled: true, state };
+  link.session.output(disposition.create(fields));
+}
 
 export function createContainer(options: object): Container {
   return library.create_container(options);
