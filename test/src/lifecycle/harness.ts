@@ -27,6 +27,8 @@ export type Ability =
   | "short retention"
   | "stop the broker"
   | "count deliveries"
+  /** It says how many messages can be received. */
+  | "count visible"
   /** It answers an extend or a settle of a lease that is gone as such. */
   | "tell a lost lease"
   | "delay an abandon"

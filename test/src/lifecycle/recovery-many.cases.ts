@@ -99,7 +99,7 @@ export const recoveryOfMany: Suite<LifecycleHarness> = {
     {
       name: "a count that the broker refuses is said once; with the count back, the lost task is rung",
       needs: ["time", "faults"],
-      unless: unlessAble("lose"),
+      unless: unlessAble("lose", "count visible"),
       async run(harness) {
         const world = await harness.open();
         const { task } = counted(world);

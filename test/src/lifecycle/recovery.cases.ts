@@ -94,7 +94,8 @@ export const recovery: Suite<LifecycleHarness> = {
       needs: ["time"],
       unless: unlessAble("short retention"),
       async run(harness) {
-        const keepMs = 60_000;
+        // Pub/Sub keeps a message for ten minutes or more.
+        const keepMs = 600_000;
         const world = await harness.open({ keepMs });
         const { task } = counted(world);
         const taskId = await enqueue(world, world.client(), task);

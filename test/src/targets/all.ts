@@ -2,6 +2,7 @@ import type { Target } from "../suite/run.ts";
 import { dynamodbTargets } from "./dynamodb.ts";
 import { lifecycleTargets } from "./lifecycle-targets.ts";
 import { memoryTargets } from "./memory.ts";
+import { pubsubTargets } from "./pubsub.ts";
 import { servicebusTargets } from "./servicebus.ts";
 import { sqsTargets } from "./sqs.ts";
 
@@ -10,6 +11,7 @@ export const targets: readonly Target[] = [
   ...memoryTargets,
   ...dynamodbTargets,
   ...sqsTargets,
+  ...pubsubTargets,
   ...servicebusTargets,
   ...lifecycleTargets,
 ];

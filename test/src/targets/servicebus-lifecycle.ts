@@ -81,6 +81,7 @@ function cannotOf(sessions: boolean): LifecycleHarness["cannot"] {
   return {
     "total lease": "a lock can be renewed any number of times (SB-02)",
     "short delay": "a message can be scheduled for any time, and no setting changes that (SB-33)",
+    "count visible": "messages are counted by the management service alone, which the driver does not call",
     duplicate: "a locked message is delivered to nobody else (SB-02)",
     ...(!sessions && { ordering: "an entity without sessions keeps no order" }),
   };
