@@ -10,10 +10,11 @@
  * called wrongly.
  */
 import type { Entropy } from "@leasehold/core";
-import { type ComparedRun, compareRuns } from "./compare.ts";
+import { COMPARED, type ComparedRun, compareRuns } from "./compare.ts";
 import { planComparison } from "./comparison-plan.ts";
 import { planFaults } from "./faults.ts";
 import { type DemoOptions, readOptions } from "./options.ts";
+import { seconds } from "./progress.ts";
 import type { Provider } from "./providers.ts";
 import { seededEntropy } from "./random.ts";
 import { faultLines, type Report, reportLines, verdictLine } from "./report.ts";
@@ -23,6 +24,12 @@ import { sideBySide } from "./side-by-side.ts";
 const LEASE_MS = 2_000;
 /** In a comparison a machine that stalls must not look like a provider that differs, ms. */
 const COMPARED_LEASE_MS = 5_000;
+
+const WHAT_IS_COMPARED = [
+  `Each run had these faults, the same ids, and leases of ${seconds(COMPARED_LEASE_MS)}. The crashes came first and alone, so that no neighbour lost an attempt by chance;`,
+  "no worker was stopped and no renewal lost, because how far an attempt comes then is chance as well. `--provider` with one name has all of that.",
+  `Compared are ${COMPARED.join(", ")}, with all that is in them but times, traces and fences.`,
+];
 
 const runIdOf = (seed: number, entropy: Entropy): string => `run-${seed}-${entropy.token().slice(0, 8)}`;
 
@@ -61,6 +68,7 @@ async function demoAll({ calls, providers, plain, seed }: DemoOptions): Promise<
   // The same for each: it is part of the ids, and of all that is made from them.
   const runId = runIdOf(seed, entropy);
   const runs: ComparedRun[] = [];
+  let faults: readonly string[] = [];
   let kept = true;
   for (const provider of providers) {
     console.log(`\n== ${provider.name}`);
@@ -73,12 +81,12 @@ async function demoAll({ calls, providers, plain, seed }: DemoOptions): Promise<
       entropy,
       plain,
     });
-    if (provider === providers[0]) console.log(["", ...faultLines(report)].join("\n"));
+    faults = faultLines(report);
     kept = conclude(report) && kept;
     runs.push({ provider: provider.name, tasks });
   }
   const differences = compareRuns(runs);
-  console.log(["", ...sideBySide(runs, differences)].join("\n"));
+  console.log(["", ...faults, "", ...WHAT_IS_COMPARED, "", ...sideBySide(runs, differences)].join("\n"));
   return kept && differences.length === 0;
 }
 
