@@ -16,8 +16,11 @@ export interface FaultProxy {
   close(): Promise<void>;
 }
 
+/** Hears what clients say, by connection. */
+export type ProxyTap = (bytes: Buffer, connection: Socket) => void;
+
 /** Listens on a free port of 127.0.0.1 for connections to `target`, another port there. */
-export async function startProxy(target: number): Promise<FaultProxy> {
+export async function startProxy(target: number, tap?: ProxyTap): Promise<FaultProxy> {
   const pairs = new Set<readonly [Socket, Socket]>();
   let frozen = false;
   let passed = 0;
@@ -26,6 +29,7 @@ export async function startProxy(target: number): Promise<FaultProxy> {
     const far = connect(target, "127.0.0.1");
     const pair = [near, far] as const;
     pairs.add(pair);
+    if (tap !== undefined) near.on("data", (bytes: Buffer) => tap(bytes, near));
     const end = (): void => {
       pairs.delete(pair);
       near.destroy();
