@@ -120,6 +120,22 @@ describe("subscribe() of the SDK on the Service Bus server", () => {
     await subscription.close();
   });
 
+  it("SB-09: the SDK renews the lock of a session, so that it stays with its holder", async (test) => {
+    const clock = createHandClock(Date.now() - LOCK_MS + 2 * SECOND);
+    const { queue, servicebus, client } = await openServicebus(test, { clock });
+    const { path, send, one } = queue({ requiresSession: true });
+    await send({ body: "a", sessionId: "a" });
+    const a = await client.acceptSession(path, "a", { maxAutoLockRenewalDurationInMs: 300 * SECOND });
+    const message = await one(a);
+    for (let round = 1; round <= 5; round++) {
+      await until(() => servicebus.calls.of("RenewSessionLock").calls >= round);
+      clock.advance(SECOND / 2);
+    }
+    await a.completeMessage(message);
+    assert.equal(message.deliveryCount, 0);
+    await a.close();
+  });
+
   it("1.2: a subscriber in a session gets its messages one after another", async (test) => {
     const { queue } = await openServicebus(test);
     const { session, sender, acts } = queue({ requiresSession: true });
