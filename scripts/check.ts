@@ -15,6 +15,7 @@ const steps: readonly Step[] = [
   { name: "types", command: ["tsc", "--project", "tsconfig.json"] },
   { name: "unused", command: ["knip"] },
   { name: "direction", command: ["node", "scripts/check-direction.ts"] },
+  { name: "shape", command: ["node", "scripts/check-shape.ts"] },
   { name: "tree", command: ["node", "scripts/check-tree.ts"] },
   { name: "docs", command: ["node", "scripts/generate-docs.ts", "--check"] },
   { name: "workspace", command: ["sherif", "--fail-on-warnings"] },
