@@ -154,8 +154,8 @@ export function createServicebusQueue(options: ServicebusQueueOptions): QueueDri
     const outcome = await settling.settle(delivery, how);
     const session = delivery.held?.session?.();
     if (session === undefined || !(outcome.status === "confirmed" || outcome.status === "lost")) return outcome;
-    if (holdMs > 0 && outcome.status === "confirmed") sessions.hold(session, holdMs);
-    else sessions.settled(session);
+    if (holdMs > 0 && outcome.status === "confirmed") session.hold(holdMs);
+    else session.settled();
     return outcome;
   }
 

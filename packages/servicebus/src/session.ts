@@ -13,6 +13,10 @@ export interface HeldSession {
   renew(): Promise<number>;
   /** Waits for its next message; `undefined`: it was closed. Throws what the SDK throws. */
   next(): Promise<ServiceBusReceivedMessage | undefined>;
+  /** Its message is settled: it goes on with its next one, or lets go. */
+  settled(): void;
+  /** Its message was given back: nobody gets it for so long, while this process lives and its lock can be renewed. */
+  hold(forMs: number): void;
   /** Lets go of its lock, and of what came and was not settled, uncounted. Never rejects. */
   close(): Promise<void>;
 }
@@ -20,7 +24,11 @@ export interface HeldSession {
 /** It ends by a message, or by the close of the session, long before. */
 const WAIT_MS = 86_400_000;
 
-export function createHeldSession(receiver: ServiceBusSessionReceiver, clock: Clock): HeldSession {
+export function createHeldSession(
+  receiver: ServiceBusSessionReceiver,
+  clock: Clock,
+  keeper: Pick<HeldSession, "settled" | "hold">,
+): HeldSession {
   let closing: Promise<void> | undefined;
   const leftMs = (): number => receiver.sessionLockedUntilUtc.getTime() - clock.now();
   return {
@@ -29,6 +37,7 @@ export function createHeldSession(receiver: ServiceBusSessionReceiver, clock: Cl
     isLost: () => closing !== undefined || receiver.isClosed,
     leftMs: () => Math.max(leftMs(), 0),
     renew: async () => (await receiver.renewSessionLock()).getTime(),
+    ...keeper,
     async next() {
       const [message] = await receiver.receiveMessages(1, { maxWaitTimeInMs: WAIT_MS });
       return message;

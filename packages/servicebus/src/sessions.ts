@@ -1,5 +1,5 @@
 import type { ServiceBusReceivedMessage, ServiceBusSessionReceiver } from "@azure/service-bus";
-import type { Clock, LeaseholdError, Timer } from "@leasehold/core/driver";
+import { type Clock, LeaseholdError, type Timer } from "@leasehold/core/driver";
 import { fromServicebus } from "./errors.ts";
 import type { Arrival } from "./messages.ts";
 import { createHeldSession, type HeldSession } from "./session.ts";
@@ -13,10 +13,6 @@ import type { Asked } from "./streams.ts";
  */
 export interface Sessions {
   receive(asked: Asked): Promise<readonly Arrival[]>;
-  /** Its message is settled: it goes on with its next one, or lets go. */
-  settled(session: HeldSession): void;
-  /** Its message was given back: nobody gets it for so long, while this process lives and its lock can be renewed. */
-  hold(session: HeldSession, forMs: number): void;
   close(): Promise<void>;
 }
 
@@ -51,8 +47,6 @@ interface Waiter {
 const GRACE_MS = 100;
 /** How long an empty session is asked while others may have something. */
 const IDLE_MS = 1_000;
-/** A wait shorter than this may be over before a session is taken: what is there is looked for first. */
-const SHORT_WAIT_MS = 1_000;
 /** A wait for a session that ends sooner than this, empty, was none. */
 const MIN_ACCEPT_MS = 100;
 
@@ -80,7 +74,8 @@ export function createSessions(parts: SessionParts): Sessions {
   }
 
   function adopt(receiver: ServiceBusSessionReceiver, state: Entry["state"]): Entry {
-    const entry: Entry = { session: createHeldSession(receiver, clock), state };
+    const keeper = { settled: () => settled(entry), hold: (forMs: number) => hold(entry, forMs) };
+    const entry: Entry = { session: createHeldSession(receiver, clock, keeper), state };
     const former = entries.get(receiver.sessionId);
     // That lock was lost, or the service would not have given it once more.
     if (former !== undefined) void drop(former);
@@ -89,9 +84,16 @@ export function createSessions(parts: SessionParts): Sessions {
     return entry;
   }
 
+  /** Sessions whose lock is gone, or has run out, are nobody's. */
+  function prune(): void {
+    for (const entry of entries.values()) {
+      if (entry.session.isLost() || entry.session.leftMs() === 0) void drop(entry);
+    }
+  }
+
   /** Hands out what is here, and asks for what is wanted beyond that: of our sessions first, and then of the next one. */
   function pump(): void {
-    for (const entry of entries.values()) if (entry.session.isLost()) void drop(entry);
+    prune();
     let ready = inState("ready");
     while (ready.length > 0 && waiters.length > 0) {
       const waiter = waiters.shift() as Waiter;
@@ -153,12 +155,13 @@ export function createSessions(parts: SessionParts): Sessions {
     }
     isAccepting = false;
     if (receiver === undefined) pump();
-    else if (isClosed) await createHeldSession(receiver, clock).close();
+    else if (isClosed) await drop(adopt(receiver, "resting"));
     else rest(adopt(receiver, "resting"));
   }
 
   /** What is there at this moment, in our own sessions and in others. */
   async function look(max: number): Promise<readonly Arrival[]> {
+    prune();
     const found: Entry[] = [];
     for (const entry of inState("resting").slice(0, max)) {
       entry.timer?.cancel();
@@ -173,10 +176,21 @@ export function createSessions(parts: SessionParts): Sessions {
     const arrivals = await Promise.all(
       found.map(async (entry) => {
         const message = await entry.session.next();
-        return message === undefined ? undefined : parts.arrivalOf(message, entry.session);
+        if (message !== undefined) return parts.arrivalOf(message, entry.session);
+        throw new LeaseholdError("Unavailable", `${doing}: a session was lost while it was asked`);
       }),
     );
-    return arrivals.filter((arrival) => arrival !== undefined);
+    return arrivals;
+  }
+
+  async function looked(max: number): Promise<readonly Arrival[]> {
+    try {
+      return await look(max);
+    } catch (thrown) {
+      const error = fromServicebus(thrown, doing);
+      // What was asked was the session, and it comes again; a receive has no lease to lose.
+      throw error.code === "LeaseLost" ? new LeaseholdError("Unavailable", error.message, { cause: thrown }) : error;
+    }
   }
 
   function wait({ max, waitMs, signal }: Asked): Promise<readonly Arrival[]> {
@@ -187,18 +201,18 @@ export function createSessions(parts: SessionParts): Sessions {
         waiter.answer([]);
       };
       const timer = clock.setTimer(waitMs, end);
-      const let_go = (): void => {
+      const release = (): void => {
         timer.cancel();
         signal.removeEventListener("abort", end);
       };
       const waiter: Waiter = {
         max,
         answer(arrivals) {
-          let_go();
+          release();
           resolve(arrivals);
         },
         fail(error) {
-          let_go();
+          release();
           reject(error);
         },
       };
@@ -208,49 +222,33 @@ export function createSessions(parts: SessionParts): Sessions {
     });
   }
 
-  function entryOf(session: HeldSession): Entry | undefined {
-    const entry = entries.get(session.id);
-    return entry?.session === session ? entry : undefined;
+  function settled(entry: Entry): void {
+    if (entries.get(entry.session.id) === entry) rest(entry);
+  }
+
+  function hold(entry: Entry, forMs: number): void {
+    if (entries.get(entry.session.id) !== entry) return;
+    const { session } = entry;
+    const until = clock.monotonic() + forMs;
+    const beat = (): void => {
+      entry.timer = clock.setTimer(Math.min(until - clock.monotonic(), session.leftMs() / 2), () => {
+        if (clock.monotonic() >= until) settled(entry);
+        else
+          void session
+            .renew()
+            .then(parts.locked)
+            .then(beat, () => drop(entry));
+      });
+    };
+    entry.state = "held";
+    beat();
   }
 
   return {
     async receive(asked) {
-      if (asked.waitMs < SHORT_WAIT_MS) {
-        try {
-          const found = await look(asked.max);
-          if (found.length > 0 || asked.waitMs === 0) return found;
-        } catch (error) {
-          throw fromServicebus(error, doing);
-        }
-        if (asked.signal.aborted) return [];
-      }
-      return wait(asked);
-    },
-    settled(session) {
-      const entry = entryOf(session);
-      if (entry !== undefined) rest(entry);
-    },
-    hold(session, forMs) {
-      const entry = entryOf(session);
-      if (entry === undefined) return;
-      entry.state = "held";
-      const until = clock.monotonic() + forMs;
-      const beat = (): void => {
-        const leftMs = until - clock.monotonic();
-        if (leftMs <= 0) {
-          rest(entry);
-          return;
-        }
-        entry.timer = clock.setTimer(Math.min(leftMs, session.leftMs() / 2), () => {
-          if (clock.monotonic() >= until) rest(entry);
-          else
-            void session
-              .renew()
-              .then(parts.locked)
-              .then(beat, () => drop(entry));
-        });
-      };
-      beat();
+      const arrivals = asked.waitMs === 0 ? [] : await wait(asked);
+      // A wait may be over while a session is being opened: it is empty when there is nothing.
+      return arrivals.length > 0 || asked.signal.aborted ? arrivals : looked(asked.max);
     },
     async close() {
       isClosed = true;
