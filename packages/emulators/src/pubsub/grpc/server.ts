@@ -7,6 +7,7 @@ import type { Emulator, EmulatorOptions } from "../../shape.ts";
 import type { Broker } from "../broker/broker.ts";
 import { services } from "./descriptors.ts";
 import { createGate } from "./gate.ts";
+import { keepLongDeadlines } from "./long-deadlines.ts";
 import { publisherService } from "./publisher.ts";
 import { subscriberService } from "./subscriber.ts";
 
@@ -24,7 +25,11 @@ export async function startGrpc(broker: Broker, options: EmulatorOptions): Promi
     ...(accessKeyId !== undefined && { accessKeyId }),
     ...(onCall !== undefined && { onCall }),
   });
-  const server = new Server({ "grpc.max_receive_message_length": -1, "grpc.max_send_message_length": -1 });
+  const server = new Server({
+    "grpc.max_receive_message_length": -1,
+    "grpc.max_send_message_length": -1,
+    interceptors: [keepLongDeadlines],
+  });
   server.addService(services().publisher, publisherService(broker, gate));
   server.addService(services().subscriber, subscriberService(broker, gate));
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
