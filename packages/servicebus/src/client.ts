@@ -20,7 +20,7 @@ export interface ServicebusClientConfig extends Omit<ServiceBusClientOptions, "r
   readonly namespace?: string;
   /** Of Entra ID, such as `new DefaultAzureCredential()` of `@azure/identity`. */
   readonly credential?: TokenCredential;
-  /** How long one call, or one wait for a session, may take, ms. Default 8,000. */
+  /** How long one call may take, ms. Default 8,000. Waits for a session, and settles on the link of the message, have 30,000. */
   readonly timeoutMs?: number;
 }
 
@@ -33,6 +33,11 @@ export interface ServicebusConnection {
 
 /** Shorter than any lock that is worth having; the SDK's own is 60 s (SB-08). */
 const CALL_TIMEOUT_MS = 8_000;
+/**
+ * A wait for a session cannot be ended, and what it brings when nobody asks any longer is let go again: so it lasts a little
+ * longer than a poll. A settle may take as long as core waits for it.
+ */
+const POLL_TIMEOUT_MS = 30_000;
 /** A client whose server went away first may never end. */
 const CLOSE_PATIENCE_MS = 2_000;
 
@@ -43,16 +48,16 @@ const CLOSE_PATIENCE_MS = 2_000;
  */
 export function createClients(config: ServicebusClientConfig): ServicebusClients {
   const { connectionString, namespace, credential, timeoutMs = CALL_TIMEOUT_MS, ...others } = config;
-  const make = (): ServiceBusClient => {
+  const make = (timeoutInMs: number): ServiceBusClient => {
     // The SDK writes into the options it is given.
-    const options = { ...others, retryOptions: { maxRetries: 0, timeoutInMs: timeoutMs } };
+    const options = { ...others, retryOptions: { maxRetries: 0, timeoutInMs } };
     if (connectionString !== undefined) return new ServiceBusClient(connectionString, options);
     if (namespace !== undefined && credential !== undefined)
       return new ServiceBusClient(namespace, credential, options);
     throw new LeaseholdError("InvalidArgument", "client: expected connectionString, or namespace and credential");
   };
   try {
-    return { poll: make(), control: make() };
+    return { poll: make(Math.max(timeoutMs, POLL_TIMEOUT_MS)), control: make(timeoutMs) };
   } catch (error) {
     if (isLeaseholdError(error)) throw error;
     // The SDK's own text may hold the key, and so may its cause.

@@ -44,6 +44,7 @@ export function buriedBy(reason: DeadLetterReason, fence: number | undefined, ma
   return {
     doing: "dead-lettering",
     outcome: "other",
+    isEnd: true,
     by: (receiver, message) => receiver.deadLetterMessage(message, marks),
   };
 }

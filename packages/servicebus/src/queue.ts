@@ -155,7 +155,7 @@ export function createServicebusQueue(options: ServicebusQueueOptions): QueueDri
     const session = delivery.held?.session?.();
     if (session === undefined || !(outcome.status === "confirmed" || outcome.status === "lost")) return outcome;
     if (holdMs > 0 && outcome.status === "confirmed") session.hold(holdMs);
-    else session.settled();
+    else session.settled(how.isEnd);
     return outcome;
   }
 

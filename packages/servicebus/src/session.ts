@@ -13,8 +13,8 @@ export interface HeldSession {
   renew(): Promise<number>;
   /** Waits for its next message; `undefined`: it was closed. Throws what the SDK throws. */
   next(): Promise<ServiceBusReceivedMessage | undefined>;
-  /** Its message is settled: it goes on with its next one, or lets go. */
-  settled(): void;
+  /** Its message is settled: it goes on with its next one, or lets go. `isGone`: that message does not come again. */
+  settled(isGone: boolean): void;
   /** Its message was given back: nobody gets it for so long, while this process lives and its lock can be renewed. */
   hold(forMs: number): void;
   /** Lets go of its lock, and of what came and was not settled, uncounted. Never rejects. */

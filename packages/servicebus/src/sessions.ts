@@ -33,6 +33,8 @@ interface Entry {
   readonly session: HeldSession;
   /** `working`: its message is handed out. `resting`: its message is settled. `asking`: for its next one. `ready`: that is here. `held`: for a delay. */
   state: "working" | "resting" | "asking" | "ready" | "held";
+  /** The service gave it because it has something. */
+  isNew: boolean;
   timer?: Timer;
   arrival?: Arrival;
 }
@@ -45,8 +47,8 @@ interface Waiter {
 
 /** How long a session is kept for the next receive. In a worker that comes a moment after the settle. */
 const GRACE_MS = 100;
-/** How long an empty session is asked while others may have something. */
-const IDLE_MS = 1_000;
+/** How long a session that should have something is waited for. */
+const ANSWER_MS = 1_000;
 /** A wait for a session that ends sooner than this, empty, was none. */
 const MIN_ACCEPT_MS = 100;
 
@@ -74,8 +76,11 @@ export function createSessions(parts: SessionParts): Sessions {
   }
 
   function adopt(receiver: ServiceBusSessionReceiver, state: Entry["state"]): Entry {
-    const keeper = { settled: () => settled(entry), hold: (forMs: number) => hold(entry, forMs) };
-    const entry: Entry = { session: createHeldSession(receiver, clock, keeper), state };
+    const keeper = {
+      settled: (isGone: boolean) => settled(entry, isGone),
+      hold: (forMs: number) => hold(entry, forMs),
+    };
+    const entry: Entry = { session: createHeldSession(receiver, clock, keeper), state, isNew: true };
     const former = entries.get(receiver.sessionId);
     // That lock was lost, or the service would not have given it once more.
     if (former !== undefined) void drop(former);
@@ -120,13 +125,15 @@ export function createSessions(parts: SessionParts): Sessions {
   }
 
   async function ask(entry: Entry): Promise<void> {
+    const { session, isNew } = entry;
     entry.state = "asking";
-    dropAfter(entry, IDLE_MS);
-    const { session } = entry;
+    entry.isNew = false;
+    dropAfter(entry, ANSWER_MS);
     try {
       // The lock is the session's, and has been running since the message before.
       if (session.leftMs() < lockMs() / 2) parts.locked(await session.renew());
-      const message = await session.next();
+      // An empty session is not waited for: others may have something.
+      const message = isNew || (await probe.hasMore(session.receiver)) ? await session.next() : undefined;
       if (message !== undefined) {
         entry.arrival = parts.arrivalOf(message, session);
         entry.state = "ready";
@@ -175,9 +182,13 @@ export function createSessions(parts: SessionParts): Sessions {
     }
     const arrivals = await Promise.all(
       found.map(async (entry) => {
+        entry.isNew = false;
         const message = await entry.session.next();
-        if (message !== undefined) return parts.arrivalOf(message, entry.session);
-        throw new LeaseholdError("Unavailable", `${doing}: a session was lost while it was asked`);
+        if (message === undefined) {
+          throw new LeaseholdError("Unavailable", `${doing}: a session was lost while it was asked`);
+        }
+        entry.arrival = parts.arrivalOf(message, entry.session);
+        return entry.arrival;
       }),
     );
     return arrivals;
@@ -222,8 +233,14 @@ export function createSessions(parts: SessionParts): Sessions {
     });
   }
 
-  function settled(entry: Entry): void {
-    if (entries.get(entry.session.id) === entry) rest(entry);
+  function settled(entry: Entry, isGone: boolean): void {
+    if (entries.get(entry.session.id) !== entry) return;
+    const isAlone = entry.arrival?.message.messageId === entry.session.id;
+    if (isGone && isAlone) {
+      // A message without a key is a session by itself: nothing comes after it.
+      void drop(entry);
+      pump();
+    } else rest(entry);
   }
 
   function hold(entry: Entry, forMs: number): void {
@@ -232,7 +249,7 @@ export function createSessions(parts: SessionParts): Sessions {
     const until = clock.monotonic() + forMs;
     const beat = (): void => {
       entry.timer = clock.setTimer(Math.min(until - clock.monotonic(), session.leftMs() / 2), () => {
-        if (clock.monotonic() >= until) settled(entry);
+        if (clock.monotonic() >= until) rest(entry);
         else
           void session
             .renew()

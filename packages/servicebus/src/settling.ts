@@ -14,18 +14,22 @@ export interface Settle {
   readonly doing: string;
   /** What it says on the link. */
   readonly outcome: "complete" | "other";
+  /** The message does not come again. */
+  readonly isEnd: boolean;
   by(receiver: Settler, message: ServiceBusReceivedMessage): Promise<void>;
 }
 
 export const COMPLETE: Settle = {
   doing: "completing",
   outcome: "complete",
+  isEnd: true,
   by: (receiver, message) => receiver.completeMessage(message),
 };
 
 export const ABANDON: Settle = {
   doing: "abandoning",
   outcome: "other",
+  isEnd: false,
   by: (receiver, message) => receiver.abandonMessage(message),
 };
 
