@@ -1,4 +1,4 @@
-import { setImmediate as turn } from "node:timers/promises";
+import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
 import type { ItemStore } from "@leasehold/core/driver";
 import type { Timeline } from "@leasehold/core/memory";
 import { watchSockets } from "./socket-watch.ts";
@@ -23,7 +23,8 @@ export interface PlayedServer {
 /** Turns of the event loop without a change that count as rest. */
 const STILL_TURNS = 3;
 
-export function playServer(timeline: Timeline): PlayedServer {
+/** `pauseMs`: what a client may wait in real time between two steps; timers of Node go off in the order in which they are due. */
+export function playServer(timeline: Timeline, { pauseMs = 0 }: { readonly pauseMs?: number } = {}): PlayedServer {
   const clock = timeline.clock();
   const sockets = watchSockets();
   let asked = 0;
@@ -38,6 +39,9 @@ export function playServer(timeline: Timeline): PlayedServer {
       const isStill = unanswered === 0 && count === seen && sockets.isQuiet();
       still = isStill ? still + 1 : 0;
       seen = count;
+      if (still < STILL_TURNS || pauseMs === 0) continue;
+      await pause(pauseMs);
+      if (sockets.count() + asked !== seen) still = 0;
     }
   }
 

@@ -16,7 +16,8 @@ import {
 
 const OPERATIONS: Readonly<Record<FaultyVerb, readonly string[]>> = {
   send: ["Send"],
-  receive: ["Receive"],
+  // A driver of sessions looks at what is there before it opens one.
+  receive: ["Receive", "PeekMessage"],
   extend: ["RenewLock", "RenewSessionLock"],
   settle: ["Complete", "Abandon", "DeadLetter"],
 };
@@ -26,6 +27,8 @@ const FAULTS: Readonly<Record<QueueFault, Fault>> = {
   "answer lost": { drop: "after" },
 };
 const RIGHT_KEY = "right";
+/** The SDK sleeps for 1 ms before it says that there is no session. */
+const PAUSE_MS = 2;
 /** As every entity has it unless it says otherwise (SB-02). */
 const LOCK_MS = 60_000;
 /** When a token ends that does not, in seconds since the epoch: in the year 2100. */
@@ -34,7 +37,7 @@ const LATE_SECONDS = 4_102_444_800;
 /** The embedded server on a clock that the cases move, behind real sockets. */
 export async function embeddedSide(options: ServicebusOptions = {}): Promise<ServicebusSide> {
   const timeline = createTimeline();
-  const played = playServer(timeline);
+  const played = playServer(timeline, { pauseMs: PAUSE_MS });
   const server = await startServicebus({ ...options, clock: timeline.clock(), accessKeyId: RIGHT_KEY });
   const pairs: ServicebusClients[] = [];
 
