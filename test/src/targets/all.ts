@@ -3,6 +3,7 @@ import { dynamodbTargets } from "./dynamodb.ts";
 import { lifecycleTargets } from "./lifecycle-targets.ts";
 import { memoryTargets } from "./memory.ts";
 import { pubsubTargets } from "./pubsub.ts";
+import { pubsubGoogleTargets } from "./pubsub-google.ts";
 import { servicebusTargets } from "./servicebus.ts";
 import { sqsTargets } from "./sqs.ts";
 
@@ -12,6 +13,7 @@ export const targets: readonly Target[] = [
   ...dynamodbTargets,
   ...sqsTargets,
   ...pubsubTargets,
+  ...pubsubGoogleTargets,
   ...servicebusTargets,
   ...lifecycleTargets,
 ];
