@@ -29,6 +29,8 @@ export type Ability =
   | "repeated ids"
   | "delivery limit"
   | "total lease"
+  /** A lease that outlives the connection on which it was taken. */
+  | "lost connection"
   | "count"
   | BrokerAct
   /** A lease length that the caller chooses. */
