@@ -82,7 +82,10 @@ export function cannotOf(sessions: boolean): QueueHarness["cannot"] {
     count: "messages are counted by the management service alone, which the driver does not call",
     duplicate: "a locked message is delivered to nobody else (SB-02)",
     ...(sessions
-      ? { "repeated ids": "a message without a key is a session by itself, so that two of one id follow each other" }
+      ? {
+          "repeated ids": "a message without a key is a session by itself, so that two of one id follow each other",
+          "lost connection": "the lock of a session ends with the link on which it was taken (SB-05)",
+        }
       : { ordering: "an entity without sessions keeps no order" }),
   };
 }
