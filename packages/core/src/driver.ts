@@ -21,6 +21,7 @@ export {
   taskIdOf,
 } from "./envelope/ids.ts";
 export { type ErrorCode, fromUnknown, isLeaseholdError, isTransient, LeaseholdError } from "./errors.ts";
+export { chunksOf, eachOrRefused, settleByVerb } from "./queue/batches.ts";
 export {
   checkBatch,
   checkReceive,
@@ -64,4 +65,5 @@ export {
 export { storable } from "./store/storable.ts";
 export type { TaskStore } from "./store/task-store.ts";
 export { type Logger, silentLogger } from "./telemetry/logger.ts";
+export { endingWith } from "./util/ending.ts";
 export { errorText } from "./util/error-text.ts";

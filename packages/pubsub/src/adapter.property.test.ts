@@ -3,7 +3,6 @@ import { test } from "node:test";
 import { protos } from "@google-cloud/pubsub";
 import { isLeaseholdError } from "@leasehold/core/driver";
 import fc from "fast-check";
-import { chunksOf } from "./batches.ts";
 import { secondsUp } from "./capabilities.ts";
 import { fromPubsub, outcomeOf, outcomeOfVerdict, verdictsOf } from "./errors.ts";
 import { bytesOf, deliveryOf, redrivenOf } from "./messages.ts";
@@ -14,22 +13,6 @@ const attributes = fc.dictionary(fc.string({ unit: "binary", minLength: 1 }), fc
   noNullPrototype: true,
 });
 const bytes = fc.uint8Array({ maxLength: 300 });
-
-test("chunks hold every item once and in order, and no more bytes than a call takes unless one item alone is larger", () => {
-  fc.assert(
-    fc.property(fc.array(fc.nat(300), { maxLength: 10 }), fc.integer({ min: 1, max: 400 }), (sizes, maxBytes) => {
-      const chunks = chunksOf(sizes, (size) => size, maxBytes);
-      assert.deepEqual(chunks.flat(), sizes);
-      const sum = (chunk: readonly number[]): number => chunk.reduce((total, size) => total + size, 0);
-      for (const chunk of chunks) assert.ok(chunk.length > 0 && (sum(chunk) <= maxBytes || chunk.length === 1));
-      // As few as order allows: two neighbours never fit into one.
-      chunks.slice(1).forEach((chunk, index) => {
-        assert.ok(sum(chunks[index] as readonly number[]) + (chunk[0] as number) > maxBytes);
-      });
-    }),
-    runs,
-  );
-});
 
 test("seconds never grant less than was asked for", () => {
   fc.assert(

@@ -1,14 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import {
-  acknowledgeBatch,
-  changeBatch,
-  chunksOf,
-  eachOrRefused,
-  publishBatch,
-  type SubscriptionTarget,
-  type TopicTarget,
-} from "./batches.ts";
+import { acknowledgeBatch, changeBatch, publishBatch, type SubscriptionTarget, type TopicTarget } from "./batches.ts";
 import type { PublishEntry } from "./messages.ts";
 import {
   EMPTY,
@@ -45,35 +37,6 @@ after(() => server.close());
 const statuses = (outcomes: readonly { readonly status: string }[]): string[] => outcomes.map((one) => one.status);
 const acknowledged = (): string[][] => server.calls.map((call) => readAcknowledge(call).ackIds);
 const entry = (bytes: number, mark = "x"): PublishEntry => ({ data: Buffer.from(mark.repeat(bytes)), attributes: {} });
-
-test("chunks keep the order and never exceed the bytes of a call", () => {
-  const chunks = (...sizes: number[]) => chunksOf(sizes, (size) => size, 100);
-  assert.deepEqual(chunks(), []);
-  assert.deepEqual(chunks(50, 50), [[50, 50]]);
-  assert.deepEqual(chunks(50, 51), [[50], [51]]);
-  assert.deepEqual(chunks(60, 30, 20, 90, 10), [[60, 30], [20], [90, 10]]);
-  assert.deepEqual(chunks(10, 101, 10, 10), [[10], [101], [10, 10]], "what is too large for any call goes alone");
-});
-
-test("what is refused beforehand costs no call, and each answer goes to its item", async () => {
-  const calls: (readonly number[])[] = [];
-  const answer = await eachOrRefused(
-    [1, -2, 3, -4],
-    (item) => (item < 0 ? "refused" : undefined),
-    async (items) => {
-      calls.push(items);
-      return items.map((item) => `answer ${item}`);
-    },
-  );
-  assert.deepEqual(answer, ["answer 1", "refused", "answer 3", "refused"]);
-  assert.deepEqual(calls, [[1, 3]]);
-  const none = await eachOrRefused(
-    [-1],
-    () => "refused",
-    () => assert.fail("a call without items"),
-  );
-  assert.deepEqual(none, ["refused"]);
-});
 
 test("an answer proves what was applied with exactly-once delivery alone (PS-02, PS-04)", async () => {
   assert.deepEqual(statuses(await acknowledgeBatch(atLeastOnce, ["a", "b"])), ["unconfirmed", "unconfirmed"]);

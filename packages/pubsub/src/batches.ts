@@ -1,5 +1,5 @@
 import type { v1 } from "@google-cloud/pubsub";
-import type { LeaseholdError, Outcome, SendOutcome } from "@leasehold/core/driver";
+import { chunksOf, type LeaseholdError, type Outcome, type SendOutcome } from "@leasehold/core/driver";
 import { MAX_ENTRY_BYTES } from "./capabilities.ts";
 import { CONTROL_TIMEOUT_MS, callOptions, ready } from "./client.ts";
 import { failed, fromPubsub, outcomeOf, outcomeOfVerdict, verdictsOf } from "./errors.ts";
@@ -164,38 +164,4 @@ async function outcomesOf(
       return [...former, ...(await outcomesOfChunk(ackIds.slice(middle)))];
     }
   }
-}
-
-/** Answers each item that is refused beforehand, and makes one call for the others. */
-export async function eachOrRefused<T, O>(
-  items: readonly T[],
-  refused: (item: T) => O | undefined,
-  call: (items: readonly T[]) => Promise<readonly O[]>,
-): Promise<readonly O[]> {
-  const refusals = items.map(refused);
-  const rest = items.filter((_, index) => refusals[index] === undefined);
-  const answers = (rest.length === 0 ? [] : await call(rest)).values();
-  return refusals.map((refusal) => refusal ?? (answers.next().value as O));
-}
-
-/** Consecutive items that one call may carry together. An item that is too large by itself is left to the service to refuse. */
-export function chunksOf<T>(
-  items: readonly T[],
-  sizeOf: (item: T) => number,
-  maxBytes: number,
-): readonly (readonly T[])[] {
-  const chunks: T[][] = [];
-  let room = 0;
-  for (const item of items) {
-    const bytes = sizeOf(item);
-    const last = chunks.at(-1);
-    if (last === undefined || bytes > room) {
-      chunks.push([item]);
-      room = maxBytes - bytes;
-    } else {
-      last.push(item);
-      room -= bytes;
-    }
-  }
-  return chunks;
 }

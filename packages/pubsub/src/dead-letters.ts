@@ -5,12 +5,13 @@ import {
   type DeadLetters,
   deadLetterMarks,
   deadLetterOf,
+  eachOrRefused,
   invalid,
   type Outcome,
   type SendOutcome,
   type SettleItem,
 } from "@leasehold/core/driver";
-import { acknowledgeBatch, eachOrRefused, publishBatch, type SubscriptionTarget, type TopicTarget } from "./batches.ts";
+import { acknowledgeBatch, publishBatch, type SubscriptionTarget, type TopicTarget } from "./batches.ts";
 import { failed } from "./errors.ts";
 import {
   letterOf,

@@ -26,6 +26,7 @@ import {
   checkBatch,
   checkReceive,
   type ExtendItem,
+  eachOrRefused,
   invalid,
   LeaseholdError,
   type Logger,
@@ -35,10 +36,11 @@ import {
   refusedLease,
   type SendOutcome,
   type SettleItem,
+  settleByVerb,
   silentLogger,
   systemClock,
 } from "@leasehold/core/driver";
-import { acknowledgeBatch, changeBatch, eachOrRefused, publishBatch, type SubscriptionTarget } from "./batches.ts";
+import { acknowledgeBatch, changeBatch, publishBatch, type SubscriptionTarget } from "./batches.ts";
 import { capabilitiesOf, secondsUp } from "./capabilities.ts";
 import { refusedByPubsub, type Sending } from "./checks.ts";
 import { connectClients, type PubsubConnection } from "./client.ts";
@@ -181,17 +183,7 @@ export function createPubsubQueue(options: PubsubQueueOptions): QueueDriver {
     async settle(items) {
       insistOpen();
       checkBatch(items, capabilities);
-      const [completed, abandoned, buried] = await Promise.all([
-        completeAll(items.filter((item) => item.verb === "complete")),
-        abandonAll(items.filter((item) => item.verb === "abandon")),
-        deadLetterAll(items.filter((item) => item.verb === "dead-letter")),
-      ]);
-      const outcomes = {
-        complete: completed.values(),
-        abandon: abandoned.values(),
-        "dead-letter": buried.values(),
-      } as const;
-      return items.map((item) => outcomes[item.verb].next().value as Outcome);
+      return settleByVerb(items, { complete: completeAll, abandon: abandonAll, "dead-letter": deadLetterAll });
     },
     ...(letters !== undefined && {
       deadLetters: deadLettersOf({ letters, main: mainTopic, source, capabilities }, insistOpen, (look) =>

@@ -1,5 +1,5 @@
 import type { protos } from "@google-cloud/pubsub";
-import type { Clock, Logger, Outcome, ReceiveOptions } from "@leasehold/core/driver";
+import { type Clock, endingWith, type Logger, type Outcome, type ReceiveOptions } from "@leasehold/core/driver";
 import { changeBatch, type SubscriptionTarget } from "./batches.ts";
 import { secondsUp } from "./capabilities.ts";
 import { CONTROL_TIMEOUT_MS, callOptions, type PubsubClients, ready } from "./client.ts";
@@ -86,17 +86,4 @@ export function createReceiver(
 
 function isApplied(outcome: Outcome | undefined): boolean {
   return outcome?.status === "confirmed" || (outcome?.status === "unconfirmed" && outcome.error === undefined);
-}
-
-/** A signal that aborts with either of two, and lets go of them afterwards: theirs may live as long as the process. */
-function endingWith(closing: AbortSignal, signal: AbortSignal | undefined): { signal: AbortSignal; release(): void } {
-  const ending = new AbortController();
-  const end = (): void => ending.abort();
-  for (const source of [closing, signal]) source?.addEventListener("abort", end, { once: true });
-  return {
-    signal: ending.signal,
-    release() {
-      for (const source of [closing, signal]) source?.removeEventListener("abort", end);
-    },
-  };
 }

@@ -1,37 +1,12 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { test } from "node:test";
 import { isLeaseholdError } from "@leasehold/core/driver";
 import fc from "fast-check";
-import { chunksOf } from "./batches.ts";
 import { secondsDown, secondsUp } from "./capabilities.ts";
 import { fromSqs, outcomeOf } from "./errors.ts";
-import { bytesOf, type SendEntry } from "./messages.ts";
 
 const runs = { numRuns: 500, seed: 1 };
 const anything = fc.anything({ withNullPrototype: true, withDate: true, withBigInt: true });
-
-describe("batches", () => {
-  test("hold every entry once and in order, and no more bytes than a call takes unless one entry alone is larger", () => {
-    const entry = fc.nat(300).map((bytes): SendEntry => ({ MessageBody: "x".repeat(bytes) }));
-    fc.assert(
-      fc.property(fc.array(entry, { maxLength: 10 }), fc.integer({ min: 1, max: 400 }), (entries, maxBytes) => {
-        const chunks = chunksOf(entries, maxBytes);
-        assert.deepEqual(chunks.flat(), entries);
-        for (const chunk of chunks) {
-          assert.ok(chunk.length > 0);
-          const bytes = chunk.reduce((sum, each) => sum + bytesOf(each), 0);
-          assert.ok(bytes <= maxBytes || chunk.length === 1);
-        }
-        // As few as order allows: two neighbours never fit into one.
-        chunks.slice(1).forEach((chunk, index) => {
-          const before = (chunks[index] as readonly SendEntry[]).reduce((sum, each) => sum + bytesOf(each), 0);
-          assert.ok(before + bytesOf(chunk[0] as SendEntry) > maxBytes);
-        });
-      }),
-      runs,
-    );
-  });
-});
 
 test("seconds never grant less than was asked for, and never wait longer", () => {
   fc.assert(

@@ -5,7 +5,7 @@ import {
   SendMessageBatchCommand,
   type SQSClient,
 } from "@aws-sdk/client-sqs";
-import type { LeaseholdError, Outcome, SendOutcome } from "@leasehold/core/driver";
+import { chunksOf, type LeaseholdError, type Outcome, type SendOutcome } from "@leasehold/core/driver";
 import { MAX_MESSAGE_BYTES } from "./capabilities.ts";
 import { fromSqs, outcomeOf } from "./errors.ts";
 import { bytesOf, type SendEntry } from "./messages.ts";
@@ -34,7 +34,7 @@ interface BatchAnswer {
 export async function sendBatch(target: BatchTarget, entries: readonly SendEntry[]): Promise<readonly SendOutcome[]> {
   const outcomes: SendOutcome[] = [];
   let broken: LeaseholdError | undefined;
-  for (const chunk of chunksOf(entries, MAX_MESSAGE_BYTES)) {
+  for (const chunk of chunksOf(entries, bytesOf, MAX_MESSAGE_BYTES)) {
     if (broken !== undefined) {
       const error = broken;
       outcomes.push(...chunk.map((): SendOutcome => ({ status: "failed", code: error.code, error })));
@@ -84,36 +84,6 @@ export async function changeBatch(
     control.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: queueUrl, Entries })),
   );
   return answers.entries.map((answer) => ("error" in answer ? outcomeOf(answer.error) : applied));
-}
-
-/** Answers each item that is refused beforehand, and makes one call for the others. */
-export async function eachOrRefused<T, O>(
-  items: readonly T[],
-  refused: (item: T) => O | undefined,
-  call: (items: readonly T[]) => Promise<readonly O[]>,
-): Promise<readonly O[]> {
-  const refusals = items.map(refused);
-  const rest = items.filter((_, index) => refusals[index] === undefined);
-  const answers = (rest.length === 0 ? [] : await call(rest)).values();
-  return refusals.map((refusal) => refusal ?? (answers.next().value as O));
-}
-
-/** Consecutive entries that one call may carry together. An entry that is too large by itself is left to SQS to refuse. */
-export function chunksOf(entries: readonly SendEntry[], maxBytes: number): readonly (readonly SendEntry[])[] {
-  const chunks: SendEntry[][] = [];
-  let room = 0;
-  for (const entry of entries) {
-    const bytes = bytesOf(entry);
-    const last = chunks.at(-1);
-    if (last === undefined || bytes > room) {
-      chunks.push([entry]);
-      room = maxBytes - bytes;
-    } else {
-      last.push(entry);
-      room -= bytes;
-    }
-  }
-  return chunks;
 }
 
 type EntryAnswer = { readonly messageId?: string } | { readonly error: LeaseholdError };

@@ -5,12 +5,13 @@ import {
   type DeadLetters,
   deadLetterMarks,
   deadLetterOf,
+  eachOrRefused,
   invalid,
   type Outcome,
   type SendOutcome,
   type SettleItem,
 } from "@leasehold/core/driver";
-import { type BatchTarget, deleteBatch, eachOrRefused, sendBatch } from "./batches.ts";
+import { type BatchTarget, deleteBatch, sendBatch } from "./batches.ts";
 import { copyOf, type SendEntry, type SqsDelivery } from "./messages.ts";
 
 export type DeadLetterItem = Extract<SettleItem, { readonly verb: "dead-letter" }>;

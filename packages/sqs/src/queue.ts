@@ -24,6 +24,8 @@ import {
   checkBatch,
   checkReceive,
   type ExtendItem,
+  eachOrRefused,
+  endingWith,
   invalid,
   LeaseholdError,
   type Logger,
@@ -34,10 +36,11 @@ import {
   refusedLease,
   type SendOutcome,
   type SettleItem,
+  settleByVerb,
   silentLogger,
   systemClock,
 } from "@leasehold/core/driver";
-import { type BatchTarget, changeBatch, deleteBatch, eachOrRefused, sendBatch } from "./batches.ts";
+import { type BatchTarget, changeBatch, deleteBatch, sendBatch } from "./batches.ts";
 import { capabilitiesOf, isFifoName, MAX_MESSAGE_BYTES, MAX_WAIT_MS, secondsDown, secondsUp } from "./capabilities.ts";
 import { refusedBySqs } from "./checks.ts";
 import { connectClients, type SqsConnection } from "./client.ts";
@@ -208,17 +211,7 @@ export function createSqsQueue(options: SqsQueueOptions): QueueDriver {
     async settle(items) {
       insistOpen();
       checkBatch(items, capabilities);
-      const [completed, abandoned, buried] = await Promise.all([
-        completeAll(items.filter((item) => item.verb === "complete")),
-        abandonAll(items.filter((item) => item.verb === "abandon")),
-        deadLetterAll(items.filter((item) => item.verb === "dead-letter")),
-      ]);
-      const outcomes = {
-        complete: completed.values(),
-        abandon: abandoned.values(),
-        "dead-letter": buried.values(),
-      } as const;
-      return items.map((item) => outcomes[item.verb].next().value as Outcome);
+      return settleByVerb(items, { complete: completeAll, abandon: abandonAll, "dead-letter": deadLetterAll });
     },
     async countVisible() {
       insistOpen();
@@ -262,17 +255,4 @@ function refusedToken(token: string): LeaseholdError | undefined {
 
 function failed(error: LeaseholdError | undefined): Extract<Outcome, { readonly status: "failed" }> | undefined {
   return error === undefined ? undefined : { status: "failed", code: error.code, error };
-}
-
-/** A signal that aborts with either of two, and lets go of them afterwards: theirs may live as long as the process. */
-function endingWith(closing: AbortSignal, signal: AbortSignal | undefined): { signal: AbortSignal; release(): void } {
-  const ending = new AbortController();
-  const end = (): void => ending.abort();
-  for (const source of [closing, signal]) source?.addEventListener("abort", end, { once: true });
-  return {
-    signal: ending.signal,
-    release() {
-      for (const source of [closing, signal]) source?.removeEventListener("abort", end);
-    },
-  };
 }
