@@ -1,4 +1,4 @@
-import { type ErrorCode, isLeaseholdError, LeaseholdError, type Outcome } from "@leasehold/core/driver";
+import { type ErrorCode, errorText, isLeaseholdError, LeaseholdError, type Outcome } from "@leasehold/core/driver";
 
 /** What is known of a failure: no class is asked for, since several of them have none (SB-21). */
 interface Facts {
@@ -126,6 +126,8 @@ const NOT_APPLIED: ReadonlySet<string> = new Set([
 /** What a throttled caller is asked to wait, ms (SB-23). */
 const BUSY_WAIT_MS = 10_000;
 const MAX_TEXT = 300;
+/** Of errors that hold others. */
+const MAX_DEPTH = 4;
 
 /**
  * The one door for errors of Service Bus, of its client and of the network below: always a `LeaseholdError`, with the
@@ -135,7 +137,7 @@ const MAX_TEXT = 300;
 export function fromServicebus(error: unknown, doing: string): LeaseholdError {
   if (isLeaseholdError(error)) return error;
   const facts = firstOf(error);
-  const text = String(facts.message ?? "");
+  const text = textIn(facts);
   const names = [facts.code, PREFIX.exec(text)?.[1], facts.name].filter(
     (name): name is string => typeof name === "string" && name !== GENERAL && name !== "Error",
   );
@@ -176,10 +178,14 @@ export function isAlreadySettled(error: LeaseholdError): boolean {
   return error.code === "LeaseLost" && /already settled/i.test(error.message);
 }
 
-function firstOf(error: unknown): Facts {
+function firstOf(error: unknown, depth = 0): Facts {
   if (typeof error !== "object" || error === null) return { message: error };
   const { errors }: Facts = error;
-  return Array.isArray(errors) && errors.length > 0 ? firstOf(errors[0]) : error;
+  return Array.isArray(errors) && errors.length > 0 && depth < MAX_DEPTH ? firstOf(errors[0], depth + 1) : error;
+}
+
+function textIn({ message = "" }: Facts): string {
+  return message === "" || message === null ? "" : errorText(message);
 }
 
 function codeOfStatus(status: unknown): ErrorCode | undefined {
