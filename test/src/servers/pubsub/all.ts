@@ -6,7 +6,8 @@ import { leases } from "./leases.checks.ts";
 import { ordering } from "./ordering.checks.ts";
 import { publishing } from "./publish.checks.ts";
 import { pulling } from "./pull.checks.ts";
-import { sdk } from "./sdk.checks.ts";
+import { sdkLeases } from "./sdk-leases.checks.ts";
+import { sdkMessages } from "./sdk-messages.checks.ts";
 import { streaming } from "./streaming.checks.ts";
 
 export const checkGroups: readonly CheckGroup[] = [
@@ -18,5 +19,6 @@ export const checkGroups: readonly CheckGroup[] = [
   attempts,
   ordering,
   streaming,
-  sdk,
+  sdkMessages,
+  sdkLeases,
 ];
