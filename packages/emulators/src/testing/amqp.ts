@@ -19,7 +19,7 @@ import { until } from "./until.ts";
 
 const TYPE_LONG = 0x81;
 const TYPE_UUID = 0x98;
-const DESCRIPTOR_ACCEPTED = 0x24;
+const OUTCOMES: Readonly<Record<number, string>> = { 36: "accepted", 37: "rejected", 38: "released", 39: "modified" };
 
 export interface AmqpClient {
   readonly connection: Connection;
@@ -76,7 +76,8 @@ export interface AmqpReceiver {
 
 export interface Settled {
   readonly settled: boolean;
-  readonly accepted: boolean;
+  /** What the server says that became of it. */
+  readonly outcome: string | undefined;
   readonly error: AmqpError | undefined;
 }
 
@@ -246,7 +247,7 @@ function wrapReceiver(link: Receiver): AmqpReceiver {
       const state = delivery.remote_state;
       return {
         settled: delivery.remote_settled,
-        accepted: state?.["described"]().descriptor.value === DESCRIPTOR_ACCEPTED,
+        outcome: OUTCOMES[state?.["described"]().descriptor.value],
         error: state?.["error"],
       };
     },

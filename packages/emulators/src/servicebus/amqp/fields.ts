@@ -1,4 +1,5 @@
 import { invalidField, type ServicebusError } from "../errors.ts";
+import { isTrue } from "./rhea.ts";
 
 /** What an operation needs, read from the body of a request. Each throws `amqp:invalid-field` when it is not there. */
 export interface Fields {
@@ -55,7 +56,7 @@ export function fieldsOf(body: unknown): Fields {
       if (!isMap(value)) throw wrong(name, "a map");
       return value;
     },
-    flag: (name) => body[name] === true,
+    flag: (name) => isTrue(body[name]),
   };
 }
 

@@ -2,7 +2,7 @@ import type { Properties } from "../broker/message.ts";
 import type { Outcome } from "../broker/settlement.ts";
 import type { ServicebusError } from "../errors.ts";
 import { isMap } from "./fields.ts";
-import { type Delivery, messages, writeDisposition } from "./rhea.ts";
+import { type Delivery, isTrue, messages, type Typed, writeDisposition } from "./rhea.ts";
 
 /** How the parts of an outcome look once rhea has read them. */
 interface RemoteState {
@@ -27,7 +27,7 @@ export function outcomeOf(event: "accepted" | "rejected" | "modified" | "release
   const state = remoteState as RemoteState;
   if (event === "rejected") return { kind: "dead-letter", properties: withoutBlanks(propertiesOf(state.error?.info)) };
   const properties = propertiesOf(state.message_annotations);
-  return { kind: state.undeliverable_here === true ? "defer" : "abandon", properties };
+  return { kind: isTrue(state.undeliverable_here) ? "defer" : "abandon", properties };
 }
 
 /** SDKs send the reason and the description that nobody gave as nulls. */
@@ -39,20 +39,34 @@ function propertiesOf(map: unknown): Properties {
   return isMap(map) ? map : {};
 }
 
-/** The service says so of every settlement that it applies, and of every message that it stores. */
+/** What the service says of a message that it stored, or that was completed. */
 export function acceptDelivery(delivery: Delivery): void {
   delivery.update(true, messages.accepted().described());
   endForBoth(delivery);
 }
 
 /**
+ * What the service says of a settlement that it applied: the same outcome again. The SDKs of Java and Python compare the two;
+ * for all of them a rejection with an error is a failure, and one without is none.
+ */
+export function confirmSettlement(delivery: Delivery, { kind }: Outcome): void {
+  if (kind === "complete") acceptDelivery(delivery);
+  else if (kind === "release") say(delivery, messages.released());
+  else if (kind === "dead-letter") say(delivery, messages.rejected({}));
+  else say(delivery, messages.modified({ undeliverable_here: kind === "defer" }));
+}
+
+export function rejectDelivery(delivery: Delivery, { condition, message }: ServicebusError): void {
+  // Python's SDK reads all three fields of an error.
+  say(delivery, messages.rejected({ error: { condition, description: message, info: null } }));
+}
+
+/**
  * In a frame of its own: rhea writes what is said of neighbours in one turn as one, with the outcome of the first, and a
  * lock that is lost would look as if it were not.
  */
-export function rejectDelivery(delivery: Delivery, { condition, message }: ServicebusError): void {
-  if (!delivery.remote_settled) {
-    writeDisposition(delivery, messages.rejected({ error: { condition, description: message } }).described());
-  }
+function say(delivery: Delivery, state: { described(): Typed }): void {
+  if (!delivery.remote_settled) writeDisposition(delivery, state.described());
   delivery.settled = true;
   endForBoth(delivery);
 }

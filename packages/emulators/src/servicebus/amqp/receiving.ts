@@ -7,7 +7,7 @@ import { createCredit } from "./credit.ts";
 import { createGrants } from "./grants.ts";
 import { tagOfToken, tokenOfTag } from "./guid.ts";
 import { joinMessage } from "./join.ts";
-import { acceptDelivery, outcomeOf, rejectDelivery, SETTLEMENT_CALLS } from "./outcomes.ts";
+import { confirmSettlement, outcomeOf, rejectDelivery, SETTLEMENT_CALLS } from "./outcomes.ts";
 import { type Peer, whenOver } from "./peer.ts";
 import type { Delivery, SendingLink } from "./rhea.ts";
 
@@ -110,7 +110,7 @@ export function serveReceiver(peer: Peer, link: SendingLink, queue: Queue, hold:
         apply(answer) {
           if (token === undefined) throw messageLockLost();
           queue.settlement.settle(token, outcome);
-          answer(() => acceptDelivery(delivery));
+          answer(() => confirmSettlement(delivery, outcome));
         },
         refuse: (error) => rejectDelivery(delivery, error),
       },

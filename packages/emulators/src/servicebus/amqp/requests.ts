@@ -23,7 +23,7 @@ export function attachRequests(peer: Peer, node: string, link: AmqpLink, handle:
       properties,
       body: message.body,
       answer(answered, body = {}) {
-        const to = replyLink(peer, node, message.reply_to);
+        const to = replyLink(peer, node, link, message.reply_to);
         to?.send({ correlation_id: message.message_id, to: message.reply_to, application_properties: answered, body });
       },
     });
@@ -39,12 +39,19 @@ export function attachReplies(peer: Peer, node: string, link: SendingLink): void
   accept(link);
 }
 
-/** The name of the link comes first: on `$cbs` the target has no address. None to a client that never takes its answers. */
-function replyLink({ replies }: Peer, node: string, replyTo: unknown): SendingLink | undefined {
-  const links = [...(replies.get(node) ?? [])].filter(
-    (link) => link.is_open() && link.session.outgoing.available() > 0,
-  );
+/**
+ * The name of the link comes first: on `$cbs` the target of JavaScript's SDK has no address. Python's says nothing of where
+ * to reply, and means the link beside the one of the request. None to a client that never takes its answers.
+ */
+function replyLink({ replies }: Peer, node: string, asked: AmqpLink, replyTo: unknown): SendingLink | undefined {
+  const links = [...(replies.get(node) ?? [])].filter(isReady);
+  if (replyTo === undefined || replyTo === null)
+    return links.find(({ session }) => session === asked.session) ?? links[0];
   return links.find(({ name }) => name === replyTo) ?? links.find(({ target }) => target?.address === replyTo);
+}
+
+function isReady(link: SendingLink): boolean {
+  return link.is_open() && link.session.outgoing.available() > 0;
 }
 
 /** A request that cannot be read has nobody to be answered to but the one that asks: it is answered as one without content. */

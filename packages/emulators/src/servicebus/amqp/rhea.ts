@@ -181,7 +181,9 @@ export interface RequestMessage {
 
 interface Outcomes {
   accepted(): { described(): Typed };
-  rejected(fields: { readonly error: AmqpError }): { described(): Typed };
+  released(): { described(): Typed };
+  modified(fields: { readonly undeliverable_here: boolean }): { described(): Typed };
+  rejected(fields: { readonly error?: AmqpError & { readonly info: null } }): { described(): Typed };
   decode(bytes: Buffer): RequestMessage;
 }
 
@@ -225,6 +227,11 @@ const disposition = types.define_composite({
 export function writeDisposition({ link, id }: Delivery, state: Typed): void {
   const fields = { role: link.is_receiver(), first: id, last: id, settled: true, state };
   link.session.output(disposition.create(fields));
+}
+
+/** rhea reads a boolean that is written in two bytes, as Python's SDK does, as a number. */
+export function isTrue(value: unknown): boolean {
+  return value === true || value === 1;
 }
 
 export function createContainer(options: object): Container {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Content } from "../broker/message.ts";
 import { bytesToGuid } from "./guid.ts";
-import { type Typed, types } from "./rhea.ts";
+import { isTrue, type Typed, types } from "./rhea.ts";
 import { decodeError, listOf, pairsOf, SECTION, type Section, sectionsOf } from "./sections.ts";
 
 /** What the broker says of a message itself, so that no sender can say it. */
@@ -54,7 +54,7 @@ export function splitMessage(received: Buffer): Content {
     scheduledAt: timeOf(pairs.find(({ key }) => key === SCHEDULED_AT)?.value),
     bytes: bytes.length,
     sections: {
-      durable: header[HEADER.durable]?.value === true,
+      durable: isTrue(header[HEADER.durable]?.value),
       priority: numberOf(header[HEADER.priority]),
       annotations: pairs.filter(({ key }) => !BROKER_ANNOTATIONS.has(key)).map((pair) => pair.bytes),
       properties: named.section,
