@@ -4,7 +4,7 @@ import { notAllowed, ServicebusError, sessionLockLost } from "../errors.ts";
 import { pathOf } from "./address.ts";
 import { accept, type Peer, refuse, whenOver } from "./peer.ts";
 import { type Receiving, serveReceiver } from "./receiving.ts";
-import { type SendingLink, types } from "./rhea.ts";
+import { type SendingLink, type Typed, types } from "./rhea.ts";
 
 const SESSION_FILTER = "com.microsoft:session-filter";
 const TIMEOUT = "com.microsoft:timeout";
@@ -19,7 +19,8 @@ export function attachReceiver(peer: Peer, link: SendingLink): void {
   const entity = pathOf(link.source?.address ?? "");
   const filter = link.source?.filter ?? {};
   const wantsSession = Object.hasOwn(filter, SESSION_FILTER);
-  const sessionId = wantsSession ? unwrapped(filter[SESSION_FILTER]) : undefined;
+  const asked = filter[SESSION_FILTER];
+  const sessionId = isTyped(asked) ? asked.value : asked;
 
   function open(queue: Queue, hold: SessionHold | undefined): Receiving | undefined {
     if (!link.is_remote_open()) return undefined;
@@ -28,7 +29,7 @@ export function attachReceiver(peer: Peer, link: SendingLink): void {
     else {
       peer.holds.set(link.name, { path: queue.path, hold });
       link.local.attach.properties = { "com.microsoft:locked-until-utc": types.Long(ticksOf(hold.lockedUntil())) };
-      accept(link, { filter: { [SESSION_FILTER]: hold.session.id } });
+      accept(link, { filter: { [SESSION_FILTER]: likeAsked(asked, hold.session.id) } });
     }
     receiving.start();
     return receiving;
@@ -61,8 +62,8 @@ export function attachReceiver(peer: Peer, link: SendingLink): void {
     give: (hold: SessionHold) => void,
     answer: (send: () => void) => void,
   ): void {
-    const asked = link.properties?.[TIMEOUT];
-    const timeoutMs = typeof asked === "number" ? asked : DEFAULT_TIMEOUT_MS;
+    const timeout = link.properties?.[TIMEOUT];
+    const timeoutMs = typeof timeout === "number" ? timeout : DEFAULT_TIMEOUT_MS;
     const end = (send: () => void): void => {
       timer.cancel();
       waiter.cancel();
@@ -99,10 +100,15 @@ function noSession(): ServicebusError {
   return new ServicebusError("com.microsoft:timeout", "No session became available within the time that was given.");
 }
 
-/** Some SDKs describe the value of the filter, which says nothing more. */
-function unwrapped(value: unknown): unknown {
-  const isDescribed = typeof value === "object" && value !== null && "value" in value;
-  return isDescribed ? value.value : value;
+/** rhea leaves a value as it came when it is described. Go's SDK describes the filter, JavaScript's does not. */
+function isTyped(value: unknown): value is Typed {
+  return typeof value === "object" && value !== null && "value" in value;
+}
+
+/** Each SDK wants the filter of the answer in the form that it gave it. */
+function likeAsked(asked: unknown, id: string): unknown {
+  const descriptor = isTyped(asked) ? asked.descriptor : undefined;
+  return descriptor === undefined ? id : types.described_nc(descriptor, types.wrap_string(id));
 }
 
 function ticksOf(timeMs: number): Buffer {
