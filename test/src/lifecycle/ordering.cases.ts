@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { isLeaseholdError, ParkError, PermanentError, RetryableError } from "@leasehold/core";
-import { parseTime, sleep } from "@leasehold/core/driver";
+import { type Delivery, parseTime, sleep } from "@leasehold/core/driver";
 import type { Suite } from "../suite/case.ts";
 import type { LifecycleHarness, PlayedClient, World } from "./harness.ts";
 import {
@@ -137,8 +137,11 @@ export const orderingKeys: Suite<LifecycleHarness> = {
         const ids = await enqueueInOrder(world, world.client(), task, 3);
         const worker = world.worker("a", { tasks: [task] });
         await world.reaches(ids[2] as string, "settled");
-        const abandoned = abandonedDeliveries(worker).map(({ body }) => (JSON.parse(body) as { id: string }).id);
-        assert.deepEqual(abandoned.slice(0, 3), [...ids].reverse());
+        const idOf = ({ body }: Delivery): string => (JSON.parse(body) as { id: string }).id;
+        // A broker may hand out a key one by one: what was here is all that came before the head came again.
+        const held = worker.deliveries.findIndex((delivery, index) => index > 0 && idOf(delivery) === ids[0]);
+        assert.ok(held >= 1, "the head did not come again");
+        assert.deepEqual(abandonedDeliveries(worker).slice(0, held).map(idOf), ids.slice(0, held).reverse());
       },
     },
     {

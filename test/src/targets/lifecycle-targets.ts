@@ -3,6 +3,7 @@ import { part, type Target } from "../suite/run.ts";
 import { dynamodbItems, memoryItems } from "./lifecycle-items.ts";
 import { playedLifecycleSource, type Sides } from "./played-lifecycle.ts";
 import { pubsubQueues } from "./pubsub-lifecycle.ts";
+import { PAUSE_MS } from "./servicebus-embedded.ts";
 import { servicebusQueues } from "./servicebus-lifecycle.ts";
 import { sqsQueues } from "./sqs-lifecycle.ts";
 
@@ -34,7 +35,7 @@ export const lifecycleTargets: readonly Target[] = [
   target("servicebus x memory", { queues: servicebusQueues({ sessions: false }), items: memoryItems }),
   target(
     "servicebus x memory/sessions",
-    { queues: servicebusQueues({ sessions: true }), items: memoryItems },
+    { queues: servicebusQueues({ sessions: true }), items: memoryItems, pauseMs: PAUSE_MS },
     KEY_SUBJECTS,
   ),
   target("servicebus x dynamodb", { queues: servicebusQueues({ sessions: false }), items: dynamodbItems }),

@@ -31,6 +31,8 @@ export interface ItemsSide {
 
 /** How the halves of a target are started: servers go by the timeline, and what time cannot see is waited for through `played`. */
 export interface Sides {
+  /** What a client may wait in real time between two steps, ms. Default 0. */
+  readonly pauseMs?: number;
   queues(timeline: Timeline, played: PlayedServer): Promise<QueueSide>;
   items(timeline: Timeline, played: PlayedServer): Promise<ItemsSide>;
 }
@@ -50,7 +52,7 @@ export function playedLifecycleSource(sides: Sides): HarnessSource<LifecycleHarn
 
 async function playedLifecycleHarness(sides: Sides): Promise<LifecycleHarness> {
   const timeline = createTimeline();
-  const played = playServer(timeline);
+  const played = playServer(timeline, sides);
   const queues = await sides.queues(timeline, played);
   const stores = await sides.items(timeline, played);
   const worlds: OpenedWorld[] = [];

@@ -29,6 +29,8 @@ export function playServer(timeline: Timeline, { pauseMs = 0 }: { readonly pause
   const sockets = watchSockets();
   let asked = 0;
   let unanswered = 0;
+  /** Of the last rest: without a byte since then no client is between two steps. */
+  let restedAt = 0;
 
   async function rest(): Promise<void> {
     let still = 0;
@@ -39,10 +41,11 @@ export function playServer(timeline: Timeline, { pauseMs = 0 }: { readonly pause
       const isStill = unanswered === 0 && count === seen && sockets.isQuiet();
       still = isStill ? still + 1 : 0;
       seen = count;
-      if (still < STILL_TURNS || pauseMs === 0) continue;
+      if (still < STILL_TURNS || pauseMs === 0 || seen === restedAt) continue;
       await pause(pauseMs);
       if (sockets.count() + asked !== seen) still = 0;
     }
+    restedAt = seen;
   }
 
   async function answer<T>(call: Promise<T>): Promise<T> {

@@ -28,7 +28,7 @@ const FAULTS: Readonly<Record<QueueFault, Fault>> = {
 };
 const RIGHT_KEY = "right";
 /** The SDK sleeps for 1 ms before it says that there is no session. */
-const PAUSE_MS = 2;
+export const PAUSE_MS = 2;
 /** As every entity has it unless it says otherwise (SB-02). */
 const LOCK_MS = 60_000;
 /** When a token ends that does not, in seconds since the epoch: in the year 2100. */
@@ -89,19 +89,22 @@ export function createPlayedClients({ endpoint }: ServicebusEmulator, keyName = 
 }
 
 export function makeEntity(server: ServicebusEmulator, shape: EntityShape): ServicebusEntity {
-  const { name, kind, sessions, lockMs, maxDeliveries, duplicateWindowMs, keepMs } = shape;
+  const { name, kind, sessions, lockMs, maxDeliveries, duplicateWindowMs, keepMs, maxMessageBytes } = shape;
   const settings = {
     lockDurationMs: lockMs,
     maxDeliveryCount: maxDeliveries,
     requiresSession: sessions,
     ...(keepMs !== undefined && { defaultTimeToLiveMs: keepMs }),
   };
-  const duplicates = duplicateWindowMs === undefined ? {} : { duplicateDetectionWindowMs: duplicateWindowMs };
+  const common = {
+    ...(duplicateWindowMs !== undefined && { duplicateDetectionWindowMs: duplicateWindowMs }),
+    ...(maxMessageBytes !== undefined && { maxMessageBytes }),
+  };
   if (kind === "queue") {
-    server.createQueue(name, { ...settings, ...duplicates });
+    server.createQueue(name, { ...settings, ...common });
     return { queue: name };
   }
-  server.createTopic(name, duplicates);
+  server.createTopic(name, common);
   server.createSubscription(name, SUBSCRIPTION, settings);
   return { topic: name, subscription: SUBSCRIPTION };
 }

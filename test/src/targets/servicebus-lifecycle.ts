@@ -13,6 +13,8 @@ export interface ServicebusLifecycleVariant {
 
 /** As every entity has it unless it says otherwise (SB-02). */
 const LOCK_MS = 60_000;
+/** Of an entity of the Premium tier (SB-43), so that it holds a foreign event which is larger than what core takes. */
+const MAX_MESSAGE_BYTES = 1_048_576;
 
 /** The Service Bus driver on the embedded server. */
 export function servicebusQueues({ sessions }: ServicebusLifecycleVariant): Sides["queues"] {
@@ -30,18 +32,13 @@ export function servicebusQueues({ sessions }: ServicebusLifecycleVariant): Side
     return {
       cannot: cannotOf(sessions),
       async make(name, { keepMs }) {
-        const shape = { name, kind: "queue", sessions, lockMs: LOCK_MS, maxDeliveries: MANY_DELIVERIES } as const;
+        const both = { sessions, lockMs: LOCK_MS, maxMessageBytes: MAX_MESSAGE_BYTES };
+        const shape = { ...both, name, kind: "queue", maxDeliveries: MANY_DELIVERIES } as const;
         const entity = makeEntity(server, { ...shape, ...(keepMs !== undefined && { keepMs }) });
         const clients = connect();
         return {
           connect() {
-            const driver = createServicebusQueue({
-              ...entity,
-              sessions,
-              lockMs: LOCK_MS,
-              clients,
-              clock: timeline.clock(),
-            });
+            const driver = createServicebusQueue({ ...entity, ...both, clients, clock: timeline.clock() });
             drivers.push(driver);
             return driver;
           },

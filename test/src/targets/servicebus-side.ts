@@ -28,6 +28,8 @@ export interface EntityShape {
   readonly maxDeliveries: number;
   /** Default: nothing is taken for a duplicate. */
   readonly duplicateWindowMs?: number;
+  /** Default 262,144, of the Basic and Standard tiers (SB-43). */
+  readonly maxMessageBytes?: number;
   /** Age at which a message vanishes, ms. Default: never. */
   readonly keepMs?: number;
 }
