@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, it } from "node:test";
 import rhea, { type EventContext, type Message } from "rhea";
-import { openAmqp } from "../testing/amqp.ts";
+import { openAmqp, uuids } from "../testing/amqp.ts";
 import { openServicebus } from "../testing/servicebus.ts";
+import { lockTokenOf, sectionsOf } from "../testing/wire.ts";
 
 const FILTER = "com.microsoft:session-filter";
 const FILTER_DESCRIPTOR = 0x137_000_000c;
@@ -49,6 +50,32 @@ describe("what other clients need of the Service Bus server", () => {
       const answered = link.source.filter?.[FILTER];
       assert.deepEqual([answered.value, answered.descriptor.value], [id, FILTER_DESCRIPTOR]);
     }
+  });
+
+  it("Go: properties that a settlement adds keep their types, by disposition as by request", async (test) => {
+    const { servicebus, queue } = await openServicebus(test);
+    const { path, send } = queue();
+    await send({ body: "a", applicationProperties: { sent: 1 } });
+    const amqp = await openAmqp(test, servicebus);
+    const receiver = await amqp.receiver(path);
+    receiver.grant(2);
+    const annotations = { first: rhea.types.wrap_long(7), second: rhea.types.wrap_short(7) };
+    await receiver.settle(await receiver.next(), (delivery) => delivery.modified({ message_annotations: annotations }));
+    const { delivery } = await receiver.next();
+    const { properties: answer } = await amqp.request(path, "update-disposition", {
+      "lock-tokens": uuids(lockTokenOf(delivery.tag as Buffer)),
+      "disposition-status": "abandoned",
+      "properties-to-modify": { second: rhea.types.wrap_byte(7) },
+    });
+    assert.equal(answer["statusCode"], 200);
+    const page = { "from-sequence-number": rhea.types.wrap_long(1), "message-count": 1 };
+    const { body } = await amqp.request(path, "peek-message", page);
+    const { properties } = sectionsOf(body.messages[0].message);
+    assert.deepEqual(
+      ["first", "second"].map((name) => properties.get(name)?.type),
+      ["Long", "Byte"],
+    );
+    assert.equal(properties.get("sent")?.value, 1);
   });
 
   it("Python: an error has its three fields, also the one without a value", async (test) => {

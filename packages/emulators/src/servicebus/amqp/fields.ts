@@ -1,5 +1,6 @@
 import { invalidField, type ServicebusError } from "../errors.ts";
-import { isTrue } from "./rhea.ts";
+import { isTrue, type Typed } from "./rhea.ts";
+import { propertiesIn } from "./sections.ts";
 
 /** What an operation needs, read from the body of a request. Each throws `amqp:invalid-field` when it is not there. */
 export interface Fields {
@@ -9,11 +10,12 @@ export interface Fields {
   time(name: string): number;
   bytes(name: string): Buffer | undefined;
   list(name: string): readonly unknown[];
-  optionalMap(name: string): Readonly<Record<string, unknown>>;
+  /** Its entries with their types; none when it is not there. */
+  optionalMap(name: string): Readonly<Record<string, Typed>>;
   flag(name: string): boolean;
 }
 
-export function fieldsOf(body: unknown): Fields {
+export function fieldsOf(body: unknown, typedFields: Readonly<Record<string, Typed>>): Fields {
   if (!isMap(body)) throw invalidField("The body of the request has to be a map.");
   const wrong = (name: string, what: string): ServicebusError => invalidField(`The field ${name} has to be ${what}.`);
   const optionalText = (name: string): string | undefined => {
@@ -54,7 +56,7 @@ export function fieldsOf(body: unknown): Fields {
       const value = body[name];
       if (value === undefined || value === null) return {};
       if (!isMap(value)) throw wrong(name, "a map");
-      return value;
+      return propertiesIn(typedFields[name]);
     },
     flag: (name) => isTrue(body[name]),
   };

@@ -55,7 +55,7 @@ function handle(peer: Peer, path: string, request: Request): void {
   );
 }
 
-function run(peer: Peer, path: string, name: string, { properties, body }: Request): object | undefined {
+function run(peer: Peer, path: string, name: string, { properties, body, typedFields }: Request): object | undefined {
   // Whoever has a token for the node alone may ask it: that is the audience for which the SDKs put one.
   peer.tokens.check(`${path}/$management`);
   const operation = Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined;
@@ -65,7 +65,7 @@ function run(peer: Peer, path: string, name: string, { properties, body }: Reque
   const entity = peer.server.namespace.find(path);
   if (entity.kind === "topic" && !OF_TOPICS.includes(name)) throw notAllowed(`A topic cannot be asked to ${name}.`);
   return operation({
-    fields: fieldsOf(body),
+    fields: fieldsOf(body, typedFields),
     inbox: inboxOf(entity),
     queue: entity.kind === "topic" ? undefined : entity.queue,
     hold: (sessionId) => holdOf(peer, path, sessionId, properties[ASSOCIATED_LINK]),

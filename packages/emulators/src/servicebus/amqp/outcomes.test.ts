@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import rhea from "rhea";
-import { outcomeOf } from "./outcomes.ts";
+import { outcomeOf, plainProperties } from "./outcomes.ts";
 
 interface Codec {
   readonly types: { readonly Reader: new (bytes: Buffer) => { read(): unknown } };
@@ -23,6 +23,18 @@ describe("outcomes of Service Bus", () => {
     assert.equal(modified(0x41, 0x56, 0), "abandon");
     assert.equal(modified(0x41, 0x42), "abandon");
     assert.equal(modified(0x40, 0x40), "abandon");
+  });
+
+  it("keep the types of what they add", () => {
+    const long = [0xa3, 1, 0x61, 0x55, 7];
+    const modified = outcomeOf("modified", read(0x00, 0x53, 0x27, 0xc0, 11, 3, 0x41, 0x42, 0xc1, 6, 2, ...long));
+    assert.ok(modified.kind === "abandon");
+    const typed = modified.properties?.["a"] as {
+      readonly type: { readonly typecode: number };
+      readonly value: number;
+    };
+    assert.deepEqual([typed.type.typecode, typed.value], [0x55, 7]);
+    assert.deepEqual(plainProperties(modified.properties), { a: 7 });
   });
 
   it("take what makes no sense for nothing", () => {

@@ -1,15 +1,14 @@
 import type { Properties } from "../broker/message.ts";
 import type { Outcome } from "../broker/settlement.ts";
 import type { ServicebusError } from "../errors.ts";
-import { isMap } from "./fields.ts";
-import { type Delivery, isTrue, messages, type Typed, writeDisposition } from "./rhea.ts";
+import { type Delivery, isTrue, messages, type Typed, types, writeDisposition } from "./rhea.ts";
+import { propertiesIn } from "./sections.ts";
 
-/** How the parts of an outcome look once rhea has read them. */
-interface RemoteState {
-  readonly undeliverable_here?: unknown;
-  readonly message_annotations?: unknown;
-  readonly error?: { readonly info?: unknown };
-}
+/** Places in the list of an outcome, and in that of an error. */
+const MODIFIED = { undeliverableHere: 1, annotations: 2 } as const;
+const REJECTED = { error: 0, info: 2 } as const;
+/** What SDKs send as null when nobody gave it. */
+const REASONS = ["DeadLetterReason", "DeadLetterErrorDescription"];
 
 /** Calls of settlements, whether by disposition or by request. */
 export const SETTLEMENT_CALLS: Readonly<Record<Outcome["kind"], string>> = {
@@ -20,23 +19,31 @@ export const SETTLEMENT_CALLS: Readonly<Record<Outcome["kind"], string>> = {
   release: "Release",
 };
 
-/** What a receiver's disposition means. */
+/** What a receiver's disposition means. Its properties keep the types that they have, which rhea's own reading loses. */
 export function outcomeOf(event: "accepted" | "rejected" | "modified" | "released", remoteState: unknown): Outcome {
   if (event === "accepted") return { kind: "complete" };
   if (event === "released") return { kind: "release" };
-  const state = remoteState as RemoteState;
-  if (event === "rejected") return { kind: "dead-letter", properties: withoutBlanks(propertiesOf(state.error?.info)) };
-  const properties = propertiesOf(state.message_annotations);
-  return { kind: isTrue(state.undeliverable_here) ? "defer" : "abandon", properties };
+  const fields = fieldsIn((remoteState as { readonly value?: unknown }).value);
+  if (event === "rejected") {
+    const info = propertiesIn(fieldsIn(fields[REJECTED.error]?.value)[REJECTED.info]);
+    return { kind: "dead-letter", properties: withoutBlanks(info) };
+  }
+  const properties = propertiesIn(fields[MODIFIED.annotations]);
+  return { kind: isTrue(fields[MODIFIED.undeliverableHere]?.value) ? "defer" : "abandon", properties };
 }
 
-/** SDKs send the reason and the description that nobody gave as nulls. */
-function withoutBlanks(properties: Properties): Properties {
-  return Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== null));
+/** Properties as plain values, for who looks at calls. */
+export function plainProperties(properties: Properties = {}): Properties {
+  return Object.fromEntries(Object.entries(properties).map(([key, value]) => [key, types.unwrap(value)]));
 }
 
-function propertiesOf(map: unknown): Properties {
-  return isMap(map) ? map : {};
+function withoutBlanks(properties: Readonly<Record<string, Typed>>): Properties {
+  const given = Object.entries(properties).filter(([key, { value }]) => value !== null || !REASONS.includes(key));
+  return Object.fromEntries(given);
+}
+
+function fieldsIn(list: unknown): readonly (Typed | undefined)[] {
+  return Array.isArray(list) ? list : [];
 }
 
 /** What the service says of a message that it stored, or that was completed. */

@@ -7,7 +7,7 @@ import { createCredit } from "./credit.ts";
 import { createGrants } from "./grants.ts";
 import { tagOfToken, tokenOfTag } from "./guid.ts";
 import { joinMessage } from "./join.ts";
-import { confirmSettlement, outcomeOf, rejectDelivery, SETTLEMENT_CALLS } from "./outcomes.ts";
+import { confirmSettlement, outcomeOf, plainProperties, rejectDelivery, SETTLEMENT_CALLS } from "./outcomes.ts";
 import { type Peer, whenOver } from "./peer.ts";
 import type { Delivery, SendingLink } from "./rhea.ts";
 
@@ -102,7 +102,8 @@ export function serveReceiver(peer: Peer, link: SendingLink, queue: Queue, hold:
     open.touch();
     const token = tokenOfTag(delivery.tag);
     const outcome = outcomeOf(event, delivery.remote_state);
-    const input = { entity: queue.path, lockToken: token, ...outcome };
+    const properties = plainProperties("properties" in outcome ? outcome.properties : undefined);
+    const input = { entity: queue.path, lockToken: token, properties };
     server.gate.pass(
       connection,
       { operation: SETTLEMENT_CALLS[outcome.kind], input, entries: 1 },

@@ -1,6 +1,7 @@
 import { acceptDelivery } from "./outcomes.ts";
 import { accept, type Peer, whenOver } from "./peer.ts";
-import { type AmqpLink, messages, type RequestMessage, type SendingLink } from "./rhea.ts";
+import { type AmqpLink, messages, type RequestMessage, type SendingLink, type Typed } from "./rhea.ts";
+import { propertiesIn, SECTION, sectionsOf } from "./sections.ts";
 
 /** A request, and how it is answered. */
 export interface Request {
@@ -8,6 +9,8 @@ export interface Request {
   readonly operation: string;
   readonly properties: Readonly<Record<string, unknown>>;
   readonly body: unknown;
+  /** The fields of a body that is a map, each with its type. */
+  readonly typedFields: Readonly<Record<string, Typed>>;
   answer(properties: Readonly<Record<string, unknown>>, body?: unknown): void;
 }
 
@@ -22,6 +25,7 @@ export function attachRequests(peer: Peer, node: string, link: AmqpLink, handle:
       operation: String(properties["operation"] ?? ""),
       properties,
       body: message.body,
+      typedFields: message.typedFields,
       answer(answered, body = {}) {
         const to = replyLink(peer, node, link, message.reply_to);
         to?.send({ correlation_id: message.message_id, to: message.reply_to, application_properties: answered, body });
@@ -55,10 +59,11 @@ function isReady(link: SendingLink): boolean {
 }
 
 /** A request that cannot be read has nobody to be answered to but the one that asks: it is answered as one without content. */
-function decode(bytes: Buffer): RequestMessage {
+function decode(bytes: Buffer): RequestMessage & Pick<Request, "typedFields"> {
   try {
-    return messages.decode(bytes);
+    const body = sectionsOf(bytes).find(({ code }) => code === SECTION.value)?.value;
+    return { ...messages.decode(bytes), typedFields: propertiesIn(body) };
   } catch {
-    return {};
+    return { typedFields: {} };
   }
 }

@@ -155,6 +155,7 @@ interface Types {
   Writer: new () => Writer;
   Long(value: number | Buffer): Typed;
   wrap(value: unknown): Typed;
+  unwrap(value: unknown): unknown;
   wrap_array(values: readonly unknown[], typecode: number): Typed;
   wrap_binary(value: Buffer): Typed;
   wrap_boolean(value: boolean): Typed;

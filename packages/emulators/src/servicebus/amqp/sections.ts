@@ -9,6 +9,7 @@ export const SECTION = {
   properties: 0x73,
   applicationProperties: 0x74,
   data: 0x75,
+  value: 0x77,
 } as const;
 
 export interface Section {
@@ -76,6 +77,17 @@ export function listOf(section: Section | undefined): readonly (Typed | undefine
   const entries = section?.value.value;
   if (!Array.isArray(entries)) return [];
   return entries.map((entry: Typed) => (entry.type.typecode === NULL_TYPECODE ? undefined : entry));
+}
+
+/** The entries of a map, each with the type that it has; of anything else none. */
+export function propertiesIn(map: Typed | undefined): Readonly<Record<string, Typed>> {
+  if (map === undefined || MAP_HEADERS[map.type.typecode] === undefined || !Array.isArray(map.value)) return {};
+  const entries: readonly Typed[] = map.value;
+  const pairs = entries.flatMap((key, index) => {
+    const value = entries[index + 1];
+    return index % 2 === 0 && value !== undefined ? [[String(key.value), value] as const] : [];
+  });
+  return Object.fromEntries(pairs);
 }
 
 export function decodeError(description: string): ServicebusError {
