@@ -1,9 +1,21 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { describe, it } from "node:test";
-import { ONCE, openPubsub } from "../testing/pubsub.ts";
+import { ONCE, openPubsub, openStream } from "../testing/pubsub.ts";
+import { until } from "../testing/until.ts";
 
 const [INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNAVAILABLE, UNAUTHENTICATED] = [3, 4, 8, 14, 16];
+
+/** The client waits before it connects again, and fails calls until then. */
+async function connected<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      assert.equal((error as { code?: number }).code, UNAVAILABLE);
+    }
+  }
+}
 
 describe("the front", () => {
   it("counts calls, their entries, and those that wait", async (test) => {
@@ -15,10 +27,10 @@ describe("the front", () => {
     assert.deepEqual(pubsub.calls.of("Acknowledge"), { calls: 1, entries: 2, open: 0 });
     const ending = new AbortController();
     const waiting = subscriber.pull({ subscription, maxMessages: 1 }, { ...ONCE, signal: ending.signal } as never);
-    while (pubsub.calls.of("Pull").open === 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => pubsub.calls.of("Pull").open === 1);
     ending.abort();
     await assert.rejects(waiting);
-    while (pubsub.calls.of("Pull").open > 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => pubsub.calls.of("Pull").open === 0);
   });
 
   it("answers with the error that a fault asks for, and applies nothing", async (test) => {
@@ -73,17 +85,45 @@ describe("the front", () => {
     await pubsub.pause();
     await assert.rejects(send("b"), { code: UNAVAILABLE });
     await pubsub.resume();
-    // The client waits before it connects again.
-    const back = async (): Promise<readonly string[]> => {
-      for (;;) {
-        try {
-          return await texts();
-        } catch (error) {
-          assert.equal((error as { code?: number }).code, UNAVAILABLE);
-        }
-      }
-    };
-    assert.deepEqual(await back(), ["a"]);
+    assert.deepEqual(await connected(texts), ["a"]);
+  });
+
+  it("ends whoever waits when it goes away, and leases them nothing", async (test) => {
+    const { queue, pubsub, subscriber } = await openPubsub(test);
+    const { subscription, send, texts } = queue();
+    const waiting = assert.rejects(subscriber.pull({ subscription, maxMessages: 1 }, ONCE), { code: UNAVAILABLE });
+    const stream = openStream(subscriber, subscription);
+    await until(() => pubsub.calls.of("Pull").open === 1 && stream.answers.length === 1);
+    await pubsub.pause();
+    await pubsub.pause();
+    await Promise.all([waiting, stream.ended]);
+    await until(() => pubsub.calls.of("Pull").open === 0 && pubsub.calls.of("StreamingPull").open === 0);
+    await pubsub.resume();
+    await pubsub.resume();
+    await connected(() => send("a"));
+    assert.deepEqual(await texts(), ["a"]);
+    await pubsub.stop();
+    await pubsub.stop();
+  });
+
+  it("leases nothing to a caller who was gone before the request arrived", async (test) => {
+    const { queue, pubsub, subscriber, clock } = await openPubsub(test);
+    const { subscription, send } = queue();
+    await send("a");
+    for (const returnImmediately of [true, false]) {
+      pubsub.faults.add({ operation: "Pull", delayMs: 1_000 });
+      const ending = new AbortController();
+      const request = { subscription, maxMessages: 1, returnImmediately };
+      const late = assert.rejects(subscriber.pull(request, { ...ONCE, signal: ending.signal } as never));
+      await until(() => pubsub.calls.of("Pull").open === 1);
+      ending.abort();
+      await late;
+      await until(() => pubsub.calls.of("Pull").open === 0);
+      clock.advance(1_000);
+      // The request is applied in a later turn than the one in which it arrives.
+      await new Promise((resolve) => setImmediate(resolve));
+      assert.deepEqual(pubsub.acts(subscription).counts(), { visible: 1, inFlight: 0, delayed: 0 });
+    }
   });
 
   it("says what it does not have", async (test) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { openPubsub } from "../testing/pubsub.ts";
+import { ONCE, openPubsub } from "../testing/pubsub.ts";
 
 const SECOND = 1_000;
 const DAY = 86_400 * SECOND;
@@ -67,16 +67,48 @@ describe("leases", () => {
   });
 
   it("a message vanishes at the age that the subscription keeps, leased or not", async (test) => {
-    const { queue, clock } = await openPubsub(test);
-    const { send, one, ack, texts } = queue({ retentionMs: DAY });
+    const { queue, clock, pubsub } = await openPubsub(test);
+    const { send, texts, subscription } = queue({ retentionMs: DAY });
     await send("a");
     await send("b");
     clock.advance(DAY - 1);
-    await one().catch(() => undefined);
+    assert.deepEqual(await texts(1), ["a"]);
+    assert.deepEqual(pubsub.acts(subscription).counts(), { visible: 1, inFlight: 1, delayed: 0 });
     clock.advance(1);
+    assert.deepEqual(pubsub.acts(subscription).counts(), { visible: 0, inFlight: 0, delayed: 0 });
     assert.deepEqual(await texts(), []);
     await send("c");
-    await ack(await one());
+    assert.deepEqual(await texts(), ["c"]);
+  });
+});
+
+describe("dead letters", () => {
+  it("PS-41: leases that ran out count as well, and nobody has to ask for the message to go", async (test) => {
+    const { queue, clock, pubsub } = await openPubsub(test);
+    const dead = queue();
+    const { send, one, subscription } = queue({ deadLetterTopic: dead.topic, maxDeliveryAttempts: 6 });
+    await send("a");
+    for (const attempt of [1, 2, 3, 4, 5, 6]) {
+      assert.equal((await one()).attempt, attempt);
+      clock.advance(10 * SECOND);
+    }
+    const letter = await dead.one();
+    assert.equal(letter.text, "a");
+    assert.equal(letter.attributes["CloudPubSubDeadLetterSourceDeliveryCount"], "6");
+    assert.deepEqual(pubsub.acts(subscription).messageIds(), []);
+  });
+
+  it("without a topic to go to a message is delivered on and on", async (test) => {
+    const { queue, publisher } = await openPubsub(test);
+    const dead = queue();
+    const { send, one, modify } = queue({ deadLetterTopic: dead.topic });
+    await publisher.deleteTopic({ topic: dead.topic }, ONCE);
+    await send("a");
+    for (const attempt of [1, 2, 3, 4, 5, 6, 7]) {
+      const delivery = await one();
+      assert.equal(delivery.attempt, attempt);
+      await modify(0, delivery);
+    }
   });
 });
 

@@ -37,6 +37,17 @@ export interface Received {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
+/** One stream of the generated client. */
+export interface StreamFixture {
+  /** Every answer so far. */
+  readonly answers: readonly protos.google.pubsub.v1.IStreamingPullResponse[];
+  texts(): readonly string[];
+  write(request: object): void;
+  cancel(): void;
+  /** Resolves with the status that it ended with. */
+  readonly ended: Promise<number>;
+}
+
 /** Of each call, once; a slow machine has time enough. */
 export const ONCE = { retry: null, timeout: 60_000 } as const;
 
@@ -61,6 +72,25 @@ export async function openPubsub(test: TestContext, options: PubsubOptions = {})
       const subscription = pubsub.createSubscription(`subscription-${queues}`, { topic, ...settings });
       return queueOf(publisher, subscriber, topic, subscription);
     },
+  };
+}
+
+export function openStream(subscriber: v1.SubscriberClient, subscription: string): StreamFixture {
+  const answers: protos.google.pubsub.v1.IStreamingPullResponse[] = [];
+  const call = subscriber.streamingPull();
+  call.on("data", (answer) => answers.push(answer));
+  const ended = new Promise<number>((resolve) => {
+    call.on("error", (error: { readonly code?: number }) => resolve(error.code ?? -1));
+    call.on("end", () => resolve(0));
+  });
+  call.write({ subscription, streamAckDeadlineSeconds: 60, protocolVersion: "1" });
+  return {
+    answers,
+    texts: () =>
+      answers.flatMap(({ receivedMessages }) => (receivedMessages ?? []).map((each) => receivedOf(each).text)),
+    write: (request) => void call.write(request),
+    cancel: () => call.cancel(),
+    ended,
   };
 }
 

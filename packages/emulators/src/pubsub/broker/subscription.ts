@@ -86,12 +86,13 @@ export function createSubscription(initial: SubscriptionConfig, context: Subscri
     if (ids.length === 0) throw invalid("No ack ids specified.");
     shelf.settleTime();
     const isExact = config.enableExactlyOnceDelivery === true;
-    const targets = ids.map(targetOf);
+    // An id that is named twice counts once, as with Google's emulator.
+    const targets = new Map(ids.map((ackId) => [ackId, targetOf(ackId)]));
     const failures: Record<string, string> = {};
-    targets.forEach((entry, index) => {
+    for (const [ackId, entry] of targets) {
       const applied = entry !== undefined && (!isExact || entry.state === "leased") && apply(entry);
-      if (!applied) failures[ids[index] as string] = INVALID_ACK_ID;
-    });
+      if (!applied) failures[ackId] = INVALID_ACK_ID;
+    }
     serve();
     if (isExact && Object.keys(failures).length > 0) throw new PubsubError("INVALID_ARGUMENT", SOME_INVALID, failures);
   }

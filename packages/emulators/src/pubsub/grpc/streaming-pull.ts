@@ -1,17 +1,16 @@
-import type { handleBidiStreamingCall, ServerDuplexStream } from "@grpc/grpc-js";
+import type { handleBidiStreamingCall, ServerErrorResponse } from "@grpc/grpc-js";
 import type { Call } from "../../calls.ts";
+import type { Fault } from "../../faults.ts";
 import type { Broker } from "../broker/broker.ts";
 import type { Subscription } from "../broker/subscription.ts";
-import { invalid, type PubsubError } from "../errors.ts";
+import { invalid } from "../errors.ts";
 import type { Gate } from "./gate.ts";
 import { errorResponse } from "./status.ts";
+import { type Settlements, settle } from "./stream-settlements.ts";
 import { receivedMessage } from "./subscriber.ts";
 
-interface StreamingPullRequest {
+interface StreamingPullRequest extends Settlements {
   readonly subscription: string;
-  readonly ackIds: string[];
-  readonly modifyDeadlineSeconds: number[];
-  readonly modifyDeadlineAckIds: string[];
   readonly streamAckDeadlineSeconds: number;
   readonly maxOutstandingMessages: string;
   readonly maxOutstandingBytes: string;
@@ -26,40 +25,60 @@ const [MIN_DEADLINE_SECONDS, MAX_DEADLINE_SECONDS] = [10, 600];
  */
 export function streamingPull(broker: Broker, gate: Gate): handleBidiStreamingCall<StreamingPullRequest, object> {
   return (stream) => {
-    const ended: (() => void)[] = [];
+    const atEnd: (() => void)[] = [];
+    let isOver = false;
     let subscription: Subscription | undefined;
     let leaseMs = 0;
     let keepsAlive = false;
+    /** What a fault keeps from going out. */
+    let held: object[] | undefined;
 
-    function end(error?: unknown): void {
-      for (const each of ended.splice(0)) each();
-      if (error !== undefined && !stream.destroyed) stream.emit("error", errorResponse(error));
+    function end(error?: ServerErrorResponse): void {
+      if (isOver) return;
+      isOver = true;
+      for (const each of atEnd) each();
+      if (error !== undefined && !stream.destroyed) stream.emit("error", error);
+    }
+
+    function send(response: object): void {
+      if (held === undefined) stream.write(response);
+      else held.push(response);
+    }
+
+    async function letOut(fault: Fault): Promise<void> {
+      if (!(await gate.leave(stream, fault))) return;
+      const responses = held ?? [];
+      held = undefined;
+      if (!isOver) for (const response of responses) stream.write(response);
     }
 
     async function begin(request: StreamingPullRequest): Promise<void> {
       const call: Call = { operation: "StreamingPull", input: request as never, entries: 1 };
-      ended.push(gate.arrive(call));
+      atEnd.push(gate.arrive(call));
       const passage = await gate.enter(call, stream);
+      if (isOver) return;
       if (!passage.passes) {
-        if (passage.error !== undefined) stream.emit("error", passage.error);
-        return end();
+        if (passage.error !== undefined) end(passage.error);
+        return;
       }
-      if (stream.cancelled) return end();
       setDeadline(request.streamAckDeadlineSeconds, true);
-      subscription = broker.subscription(request.subscription);
+      const found = broker.subscription(request.subscription);
+      subscription = found;
       keepsAlive = Number(request.protocolVersion) >= 1;
+      if (passage.fault !== undefined) held = [];
       // At once, so that the client knows what it deals with before the first message.
-      send(stream, subscription, []);
-      ended.push(
-        subscription.open({
+      send(messagesOf(found, []));
+      atEnd.push(
+        found.open({
           maxMessages: Number(request.maxOutstandingMessages),
           maxBytes: Number(request.maxOutstandingBytes),
           leaseMs: () => leaseMs,
-          deliver: (handOvers) => subscription && send(stream, subscription, handOvers.map(receivedMessage)),
-          fail: (error: PubsubError) => end(error),
+          deliver: (handOvers) => send(messagesOf(found, handOvers.map(receivedMessage))),
+          fail: (error) => end(errorResponse(error)),
         }),
       );
-      apply(request, subscription);
+      if (passage.fault !== undefined) void letOut(passage.fault);
+      answerSettlements(request, found);
     }
 
     function setDeadline(seconds: number, isFirst: boolean): void {
@@ -70,17 +89,24 @@ export function streamingPull(broker: Broker, gate: Gate): handleBidiStreamingCa
       leaseMs = seconds * 1_000;
     }
 
-    function goOn(request: StreamingPullRequest, on: Subscription): void {
+    function answerSettlements(request: StreamingPullRequest, on: Subscription): boolean {
+      const confirmations = settle(request, on);
+      if (confirmations !== undefined) send(confirmations);
+      return confirmations !== undefined;
+    }
+
+    function goOn(request: StreamingPullRequest): void {
+      if (isOver || subscription === undefined) return;
       if (request.subscription !== "") throw invalid("subscription can be set on the first request of a stream only");
       setDeadline(request.streamAckDeadlineSeconds, false);
-      apply(request, on);
-      if (keepsAlive) stream.write({});
+      const isAnswered = answerSettlements(request, subscription);
+      if (keepsAlive && !isAnswered) send({});
     }
 
     let begun: Promise<void> | undefined;
     stream.on("data", (request: StreamingPullRequest) => {
-      begun = begun === undefined ? begin(request) : begun.then(() => subscription && goOn(request, subscription));
-      begun.catch(end);
+      begun = begun === undefined ? begin(request) : begun.then(() => goOn(request));
+      begun.catch((error: unknown) => end(errorResponse(error)));
     });
     stream.on("error", () => end());
     stream.on("cancelled", () => end());
@@ -91,27 +117,13 @@ export function streamingPull(broker: Broker, gate: Gate): handleBidiStreamingCa
   };
 }
 
-function apply({ ackIds, modifyDeadlineAckIds, modifyDeadlineSeconds }: StreamingPullRequest, on: Subscription): void {
-  if (modifyDeadlineAckIds.length !== modifyDeadlineSeconds.length) {
-    throw invalid("modify_deadline_seconds and modify_deadline_ack_ids must have the same length");
-  }
-  if (ackIds.length > 0) on.acknowledge(ackIds);
-  modifyDeadlineAckIds.forEach((ackId, index) => {
-    on.modifyAckDeadline([ackId], modifyDeadlineSeconds[index] ?? 0);
-  });
-}
-
-function send(
-  stream: ServerDuplexStream<unknown, object>,
-  subscription: Subscription,
-  messages: readonly object[],
-): void {
+function messagesOf(subscription: Subscription, receivedMessages: readonly object[]): object {
   const { enableExactlyOnceDelivery, enableMessageOrdering } = subscription.config();
-  stream.write({
-    receivedMessages: messages,
+  return {
+    receivedMessages,
     subscriptionProperties: {
       exactlyOnceDeliveryEnabled: enableExactlyOnceDelivery === true,
       messageOrderingEnabled: enableMessageOrdering === true,
     },
-  });
+  };
 }

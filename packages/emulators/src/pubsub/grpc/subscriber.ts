@@ -91,11 +91,13 @@ export function subscriberService(broker: Broker, gate: Gate): UntypedServiceImp
 async function pull(
   subscription: Subscription,
   { maxMessages, returnImmediately }: PullRequest,
-  { onGone, deadline }: Caller,
+  { onGone, isGone, deadline }: Caller,
 ): Promise<readonly HandOver[]> {
   if (maxMessages <= 0) throw invalid(`The value for max_messages must be greater than 0: ${maxMessages}.`);
-  if (returnImmediately) return subscription.pullNow(maxMessages);
-  const waitMs = Math.min(deadline - Date.now(), MAX_PULL_MS);
+  if (returnImmediately) return isGone() ? [] : subscription.pullNow(maxMessages);
+  const leftMs = deadline - Date.now();
+  // One in the past is years away: see long-deadlines.ts. Callers whose time is up have gone.
+  const waitMs = leftMs > 0 ? Math.min(leftMs, MAX_PULL_MS) : MAX_PULL_MS;
   let timer: NodeJS.Timeout | undefined;
   try {
     return await subscription.pull(maxMessages, (gone) => {

@@ -7,6 +7,7 @@ import { errorResponse } from "./status.ts";
 export interface Caller {
   /** Calls back when the caller has gone, or stops waiting; at once when it has already. */
   onGone(listener: () => void): void;
+  isGone(): boolean;
   /** When the caller stops waiting, ms since the epoch by the machine's clock. */
   readonly deadline: number;
 }
@@ -34,14 +35,17 @@ export function unary<Input extends object>(
         if (call.cancelled) listener();
         else call.once("cancelled", listener);
       },
+      isGone: () => call.cancelled,
       deadline: Number(call.getDeadline()),
     };
 
     async function answer(): Promise<void> {
       const passage = await gate.enter(arrived, call);
       if (!passage.passes) {
+        // Without an answer it is open until the caller goes.
+        if (passage.error === undefined) return;
         ended();
-        if (passage.error !== undefined) callback(passage.error);
+        callback(passage.error);
         return;
       }
       let reply: { readonly value?: unknown; readonly error?: unknown };
@@ -50,9 +54,8 @@ export function unary<Input extends object>(
       } catch (error) {
         reply = { error };
       }
-      const goesOut = await gate.leave(call, passage.fault);
+      if (!(await gate.leave(call, passage.fault))) return;
       ended();
-      if (!goesOut) return;
       if ("error" in reply) callback(errorResponse(reply.error));
       else callback(null, reply.value);
     }
