@@ -11,22 +11,20 @@ import type { HeldSession } from "./session.ts";
 
 /** A delivery with what only Service Bus has to know of it; it survives a spread, and its absence is no error. */
 export interface ServicebusDelivery extends Delivery {
-  readonly held?: HeldMessage;
+  /** A function, so that whoever prints or stores a delivery does not print or store a connection. */
+  readonly held?: () => HeldMessage;
 }
 
-/** Functions, so that whoever prints or stores a delivery does not print or store a connection. */
 export interface HeldMessage {
-  readonly message: () => ServiceBusReceivedMessage;
+  readonly message: ServiceBusReceivedMessage;
   /** The session whose lock holds it. */
-  readonly session?: () => HeldSession;
+  readonly session?: HeldSession;
 }
 
 /** A message that came, and how long it was locked from then on. */
-export interface Arrival {
-  readonly message: ServiceBusReceivedMessage;
+export interface Arrival extends HeldMessage {
   readonly lockMs: number;
   readonly monotonic: number;
-  readonly session?: HeldSession;
 }
 
 /** What a message of the SDK has besides what its type says: the AMQP delivery, with the link that it came on. */
@@ -56,7 +54,8 @@ export function messageOf(message: OutgoingMessage, sessions: boolean, due: Date
 }
 
 /** A delivery of what came; `leftMs`: how long its lock still holds. */
-export function deliveryOf({ message, session }: Arrival, sessions: boolean, leftMs: number): ServicebusDelivery {
+export function deliveryOf(arrival: HeldMessage, sessions: boolean, leftMs: number): ServicebusDelivery {
+  const { message } = arrival;
   const { contentType, deliveryCount = 0, enqueuedTimeUtc, sessionId } = message;
   const { attributes, carriedDeliveries } = readCopyAttributes(textsOf(message.applicationProperties ?? {}));
   const isKeyed = sessions && sessionId !== undefined && sessionId !== message.messageId;
@@ -71,7 +70,7 @@ export function deliveryOf({ message, session }: Arrival, sessions: boolean, lef
     ...(enqueuedTimeUtc !== undefined && { sentAt: enqueuedTimeUtc.getTime() }),
     ...(isKeyed && { orderingKey: sessionId }),
     leaseMs: leftMs,
-    held: { message: () => message, ...(session !== undefined && { session: () => session }) },
+    held: () => arrival,
   };
 }
 
@@ -139,7 +138,7 @@ export function isOnLink(message: OnLink): boolean {
 }
 
 function resent(delivery: ServicebusDelivery, messageId: string, sessions: boolean): ServiceBusMessage {
-  const original = delivery.held?.message();
+  const original = delivery.held?.().message;
   const { contentType = original?.contentType, orderingKey } = delivery;
   const { subject, correlationId, to, replyTo, replyToSessionId, timeToLive, partitionKey, sessionId } = original ?? {};
   const groups = sessions ? { sessionId: keyOf(original) ?? orderingKey ?? messageId } : { partitionKey, sessionId };
@@ -154,7 +153,7 @@ function keyOf(original: ServiceBusReceivedMessage | undefined): string | undefi
 
 /** As they came: copies keep numbers, truth values and times. */
 function propertiesOf({ held, attributes }: ServicebusDelivery): Properties {
-  const properties = Object.entries(held?.message().applicationProperties ?? {});
+  const properties = Object.entries(held?.().message.applicationProperties ?? {});
   const others = properties.filter(([name, value]) => !NATIVE_MARKS.has(name) && typeof value !== "string");
   return { ...Object.fromEntries(others), ...attributes };
 }

@@ -152,7 +152,7 @@ export function createServicebusQueue(options: ServicebusQueueOptions): QueueDri
   /** A session whose message is settled goes on with the next one; one whose lock is lost is dropped. */
   async function settle(delivery: ServicebusDelivery, how: Settle, holdMs = 0): Promise<Outcome> {
     const outcome = await settling.settle(delivery, how);
-    const session = delivery.held?.session?.();
+    const session = delivery.held?.().session;
     if (session === undefined || !(outcome.status === "confirmed" || outcome.status === "lost")) return outcome;
     if (holdMs > 0 && outcome.status === "confirmed") session.hold(holdMs);
     else session.settled(how.isEnd);

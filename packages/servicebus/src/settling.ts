@@ -92,9 +92,12 @@ export function createSettling({ onLink, polling, token, controlling }: Settling
   }
 
   /** A session has one message out at a time, so nothing is beside what is said of it. */
-  async function settleInSession(held: HeldMessage, session: HeldSession, { doing, by }: Settle): Promise<Outcome> {
+  async function settleInSession(
+    message: ServiceBusReceivedMessage,
+    session: HeldSession,
+    { doing, by }: Settle,
+  ): Promise<Outcome> {
     if (session.isLost()) return { status: "lost" };
-    const message = held.message();
     const error = await tried(polling, doing, () => by(session.receiver, message));
     if (error === undefined || !isAlreadySettled(error)) return outcome(error);
     return outcome(
@@ -104,16 +107,16 @@ export function createSettling({ onLink, polling, token, controlling }: Settling
 
   /** What is known of a delivery under its own token; a delivery from elsewhere has nothing but the token. */
   function heldOf({ held, token: lockToken }: ServicebusDelivery): HeldMessage | undefined {
-    return held?.message().lockToken === lockToken ? held : undefined;
+    const known = held?.();
+    return known?.message.lockToken === lockToken ? known : undefined;
   }
 
   return {
     async settle(delivery, settle) {
       const held = heldOf(delivery);
-      const session = held?.session?.();
       if (held === undefined) return settleByToken(delivery, settle);
-      if (session !== undefined) return settleInSession(held, session, settle);
-      const message = held.message();
+      const { message, session } = held;
+      if (session !== undefined) return settleInSession(message, session, settle);
       if (!isOnLink(message)) return settleByToken(delivery, settle);
       const say = (): Promise<void> => dispositions.say(settle.outcome, () => settle.by(onLink, message));
       const error = await tried(polling, settle.doing, say);
@@ -121,7 +124,7 @@ export function createSettling({ onLink, polling, token, controlling }: Settling
       return settleByToken(delivery, settle);
     },
     async renew(delivery, ended) {
-      const session = heldOf(delivery)?.session?.();
+      const session = heldOf(delivery)?.session;
       if (session?.isLost() === true) return { status: "lost" };
       if (session !== undefined)
         return outcome(await tried(polling, RENEWING, async () => ended(await session.renew())));
