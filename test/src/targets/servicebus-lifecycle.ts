@@ -1,5 +1,5 @@
 import type { QueueDriver } from "@leasehold/core/driver";
-import { type ServicebusEmulator, startServicebus } from "@leasehold/emulators";
+import { type ServicebusEmulator, type ServicebusOptions, startServicebus } from "@leasehold/emulators";
 import { createServicebusQueue, type ServicebusClients } from "@leasehold/servicebus";
 import type { LifecycleHarness } from "../lifecycle/harness.ts";
 import type { BrokerPort } from "../lifecycle/world.ts";
@@ -9,6 +9,8 @@ import { closeAll, MANY_DELIVERIES, pathOf, redriveByHand, type ServicebusEntity
 
 export interface ServicebusLifecycleVariant {
   readonly sessions: boolean;
+  /** How the server is started. */
+  readonly server?: ServicebusOptions;
 }
 
 /** As every entity has it unless it says otherwise (SB-02). */
@@ -17,9 +19,9 @@ const LOCK_MS = 60_000;
 const MAX_MESSAGE_BYTES = 1_048_576;
 
 /** The Service Bus driver on the embedded server. */
-export function servicebusQueues({ sessions }: ServicebusLifecycleVariant): Sides["queues"] {
+export function servicebusQueues({ sessions, server: options }: ServicebusLifecycleVariant): Sides["queues"] {
   return async (timeline): Promise<QueueSide> => {
-    const server = await startServicebus({ clock: timeline.clock() });
+    const server = await startServicebus({ ...options, clock: timeline.clock() });
     const pairs: ServicebusClients[] = [];
     const drivers: QueueDriver[] = [];
 
