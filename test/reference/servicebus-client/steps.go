@@ -119,7 +119,7 @@ func abandons(d *desk) {
 	messages := d.take(d.receiver, 2)
 	same(bodies(messages), []string{"a", "b"})
 	same([]uint32{messages[0].DeliveryCount, messages[1].DeliveryCount}, []uint32{2, 1})
-	same(fmt.Sprint(messages[0].ApplicationProperties["added"]), "7")
+	same(messages[0].ApplicationProperties["added"], int64(7))
 	for _, message := range messages {
 		check(d.receiver.CompleteMessage(d.ctx, message, nil))
 	}

@@ -103,6 +103,15 @@ describe("scheduling on the Service Bus server", () => {
     await assert.rejects(sender().cancelScheduledMessages(arrived.add(1_000)), missing);
   });
 
+  it("SB-43: what is too large is not scheduled either, nor what comes with it", async (test) => {
+    const { queue, clock } = await openServicebus(test);
+    const { sender, acts } = queue({ maxMessageBytes: 1_024 });
+    const due = new Date(Math.floor(clock.now()) + HOUR);
+    const messages = [{ body: Buffer.alloc(10) }, { body: Buffer.alloc(1_025) }];
+    await assert.rejects(sender().scheduleMessages(messages, due), { code: "MessageSizeExceeded" });
+    assert.deepEqual(acts.messageIds(), []);
+  });
+
   // learn.microsoft.com/azure/service-bus-messaging/message-sequencing: it "is appended to the queue as if it had been
   // enqueued at the current instant, which includes assigning a new SequenceNumber".
   it("a scheduled message queues up behind what was sent before its time", async (test) => {
