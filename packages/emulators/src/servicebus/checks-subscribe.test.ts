@@ -106,11 +106,13 @@ describe("subscribe() of the SDK on the Service Bus server", () => {
     });
     await send("a");
     await until(() => gates.length === 1);
+    // A machine that is slow has seen renewals that went well by now.
     clock.advance(LOCK_MS);
     await until(() => errors.length === 1);
-    assert.equal(servicebus.calls.of("RenewLock").calls, 1);
+    const renewals = servicebus.calls.of("RenewLock").calls;
     gates[0]?.();
     await until(() => errors.length === 2 && gates.length === 2);
+    assert.equal(servicebus.calls.of("RenewLock").calls, renewals);
     assert.deepEqual(errors, [
       ["renewLock", "MessageLockLost"],
       ["complete", "MessageLockLost"],

@@ -80,30 +80,35 @@ describe("faults of the Service Bus server", () => {
   });
 
   it("break the connection before a message is stored, or after", async (test) => {
-    const { queue, servicebus, connect } = await openServicebus(test);
-    const { path, take } = queue();
-    const send = async (text: string): Promise<void> =>
-      connect(2_000)
-        .createSender(path)
-        .sendMessages({ body: Buffer.from(text) });
-    servicebus.faults.add({ operation: "Send", drop: "before" });
-    await assert.rejects(send("before"));
-    servicebus.faults.add({ operation: "Send", drop: "after" });
-    await assert.rejects(send("after"));
+    const { queue, servicebus } = await openServicebus(test);
+    const { path, send, take } = queue();
+    for (const drop of ["before", "after"] as const) {
+      const amqp = await openAmqp(test, servicebus);
+      const { link } = await amqp.sender(path);
+      await until(() => link.sendable());
+      servicebus.faults.add({ operation: "Send", drop });
+      const delivery = link.send({ body: drop });
+      await amqp.ended;
+      assert.equal(delivery.remote_settled, false);
+    }
     await send("whole");
     assert.deepEqual(bodies(await take(2)), ["after", "whole"]);
   });
 
   it("break the connection after a settlement was applied: its answer is lost, and the lock too (SB-24)", async (test) => {
-    const { queue, servicebus, connect } = await openServicebus(test);
-    const { path, send, acts, open } = queue();
+    const { queue, servicebus } = await openServicebus(test);
+    const { path, send, acts } = queue();
     await send("a");
-    const receiver = open({}, connect(2_000));
-    const [message] = await receiver.receiveMessages(1);
+    const amqp = await openAmqp(test, servicebus);
+    const receiver = await amqp.receiver(path);
+    receiver.grant(1);
+    const { delivery } = await receiver.next();
     servicebus.faults.add({ operation: "Complete", drop: "after" });
-    await assert.rejects(receiver.completeMessage(message!));
+    delivery.accept();
+    await amqp.ended;
+    assert.equal(delivery.remote_settled, false);
     assert.deepEqual(acts.messageIds(), []);
-    assert.equal(servicebus.acts(path).counts().inFlight, 0);
+    assert.equal(acts.counts().inFlight, 0);
   });
 
   it("lock what is there and break the connection before it is sent", async (test) => {
@@ -134,12 +139,18 @@ describe("faults of the Service Bus server", () => {
   });
 
   it("let a call hang, applied or not", async (test) => {
-    const { queue, servicebus, connect } = await openServicebus(test);
+    const { queue, servicebus } = await openServicebus(test);
     const { path, acts } = queue();
-    for (const hang of ["before", "after"] as const) {
+    const amqp = await openAmqp(test, servicebus);
+    const { link } = await amqp.sender(path);
+    await until(() => link.sendable());
+    for (const [index, hang] of (["before", "after"] as const).entries()) {
       servicebus.faults.add({ operation: "Send", hang });
-      const sender = connect(300).createSender(path);
-      await assert.rejects(sender.sendMessages({ body: "a", messageId: hang }), { name: "ServiceBusError" });
+      const delivery = link.send({ body: "a", message_id: hang });
+      await until(() => servicebus.calls.of("Send").open > index);
+      // What was answered before this has arrived with its answer.
+      await amqp.renewLock(path, "00000000-0000-0000-0000-000000000000");
+      assert.equal(delivery.remote_settled, false);
     }
     assert.deepEqual(acts.messageIds(), ["after"]);
     assert.equal(servicebus.calls.of("Send").open, 2);
