@@ -1,4 +1,4 @@
-import type { Place } from "./linked-list.ts";
+import type { Place } from "../linked-list.ts";
 
 /** A user's attribute of a message, as it travels. Binary values are base64. */
 export interface MessageAttribute {

@@ -1,4 +1,4 @@
-import { createLinkedList, type LinkedList, type Place } from "./linked-list.ts";
+import { createLinkedList, type LinkedList, type Place } from "../linked-list.ts";
 import type { Message } from "./message.ts";
 
 /** In which order a queue hands out what is visible. Time and leases are the queue's affair. */

@@ -1,5 +1,5 @@
 import type { EmulatorClock, EmulatorTimer } from "../clock.ts";
-import { createLinkedList } from "./linked-list.ts";
+import { createLinkedList } from "../linked-list.ts";
 import type { Message } from "./message.ts";
 
 /** A long poll that found nothing yet. */

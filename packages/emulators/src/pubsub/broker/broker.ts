@@ -46,32 +46,33 @@ export function createBroker(clock: EmulatorClock, rules: { readonly staleAck: "
     return found;
   }
 
-  function spread(topicName: string, message: NewMessage): string {
-    const stored: StoredMessage = {
-      id: String(++published),
-      data: message.data ?? Buffer.alloc(0),
-      attributes: message.attributes ?? {},
-      orderingKey: message.orderingKey ?? "",
-      publishedAt: clock.now(),
-    };
+  function spread(topicName: string, messages: readonly NewMessage[]): readonly string[] {
+    const publishedAt = clock.now();
+    const stored = messages.map(
+      ({ data = Buffer.alloc(0), attributes = {}, orderingKey = "" }): StoredMessage => ({
+        id: String(++published),
+        data,
+        attributes,
+        orderingKey,
+        publishedAt,
+      }),
+    );
     for (const each of subscriptions.values()) if (each.config().topic === topicName) each.add(stored);
-    return stored.id;
+    return stored.map(({ id }) => id);
   }
 
   /** As the service marks what it forwards (PS-42). */
   function forward(message: StoredMessage, config: SubscriptionConfig, attempts: number): boolean {
     const target = config.deadLetterPolicy?.deadLetterTopic;
     if (target === undefined || !topics.has(target)) return false;
-    spread(target, {
-      ...message,
-      attributes: {
-        ...message.attributes,
-        CloudPubSubDeadLetterSourceDeliveryCount: String(attempts),
-        CloudPubSubDeadLetterSourceSubscription: config.name.slice(config.name.lastIndexOf("/") + 1),
-        CloudPubSubDeadLetterSourceSubscriptionProject: projectOf(config.name),
-        CloudPubSubDeadLetterSourceTopicPublishTime: new Date(message.publishedAt).toISOString(),
-      },
-    });
+    const attributes = {
+      ...message.attributes,
+      CloudPubSubDeadLetterSourceDeliveryCount: String(attempts),
+      CloudPubSubDeadLetterSourceSubscription: config.name.slice(config.name.lastIndexOf("/") + 1),
+      CloudPubSubDeadLetterSourceSubscriptionProject: projectOf(config.name),
+      CloudPubSubDeadLetterSourceTopicPublishTime: new Date(message.publishedAt).toISOString(),
+    };
+    spread(target, [{ ...message, attributes }]);
     return true;
   }
 
@@ -123,7 +124,7 @@ export function createBroker(clock: EmulatorClock, rules: { readonly staleAck: "
     publish(name, messages) {
       topic(name);
       checkMessages(messages);
-      return messages.map((message) => spread(name, message));
+      return spread(name, messages);
     },
     createSubscription(config) {
       const complete = checked(config);

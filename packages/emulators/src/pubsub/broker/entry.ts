@@ -1,4 +1,5 @@
 import type { Heap, Place } from "../../heap.ts";
+import type { Place as ListPlace } from "../../linked-list.ts";
 import type { Line } from "./lines.ts";
 import type { StoredMessage } from "./message.ts";
 
@@ -19,6 +20,7 @@ export interface Entry {
   readonly number: number;
   readonly bytes: number;
   readonly line: Line | undefined;
+  inLine: ListPlace<Entry> | undefined;
   /** `ready`: it may be received, once those before it in its line are. */
   state: "ready" | "delayed" | "leased";
   /** Leased: when the lease ends. Delayed: when it may be received. ms since the epoch. */
@@ -34,4 +36,12 @@ export interface Entry {
   attempts: number;
   /** The last ack id may still acknowledge although its lease is over. */
   ackable: boolean;
+}
+
+/** One hand-over of a message, as it goes out. */
+export interface HandOver {
+  readonly ackId: string;
+  readonly message: StoredMessage;
+  /** 0 without a dead-letter policy (PS-40). */
+  readonly deliveryAttempt: number;
 }

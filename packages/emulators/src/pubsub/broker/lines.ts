@@ -1,3 +1,4 @@
+import { createLinkedList, type LinkedList, type Place } from "../../linked-list.ts";
 import type { Entry, Receiver } from "./entry.ts";
 
 /**
@@ -6,38 +7,60 @@ import type { Entry, Receiver } from "./entry.ts";
  */
 export interface Line {
   readonly key: string;
-  readonly entries: Entry[];
+  readonly entries: LinkedList<Entry>;
+  /** The first that is not leased; all before it are, and none behind it is. */
+  next: Place<Entry> | undefined;
+  /** How many are leased. */
   leased: number;
   holder: Receiver | undefined;
 }
 
-export function createLines(): {
+/** All lines of a subscription. Every step takes the same time, however long a line is. */
+export interface Lines {
   lineOf(key: string): Line;
-  /** Forgets a line that has nothing left. */
-  drop(line: Line): void;
-} {
+  append(entry: Entry, line: Line): void;
+  remove(entry: Entry, line: Line): void;
+  /** The next of the line was leased. */
+  advance(line: Line): void;
+  /** The entry is the next one again. Answers those behind it that are leased, in order: they are to come again with it. */
+  returnTo(entry: Entry, line: Line): readonly Entry[];
+}
+
+export function createLines(): Lines {
   const lines = new Map<string, Line>();
   return {
     lineOf(key) {
       let line = lines.get(key);
       if (line === undefined) {
-        line = { key, entries: [], leased: 0, holder: undefined };
+        line = { key, entries: createLinkedList(), next: undefined, leased: 0, holder: undefined };
         lines.set(key, line);
       }
       return line;
     },
-    drop(line) {
-      if (line.entries.length === 0) lines.delete(line.key);
+    append(entry, line) {
+      const place = line.entries.append(entry);
+      entry.inLine = place;
+      line.next ??= place;
+    },
+    remove(entry, line) {
+      const place = entry.inLine;
+      if (place === undefined) return;
+      if (line.next === place) line.next = place.next;
+      line.entries.remove(place);
+      entry.inLine = undefined;
+      if (line.entries.first() === undefined) lines.delete(line.key);
+    },
+    advance(line) {
+      line.leased++;
+      line.next = line.next?.next;
+    },
+    returnTo(entry, line) {
+      const later: Entry[] = [];
+      for (let place = entry.inLine?.next; place !== undefined && place !== line.next; place = place.next) {
+        later.push(place.value);
+      }
+      line.next = entry.inLine;
+      return later;
     },
   };
-}
-
-/** The first of a line that is not leased; those before it all are. */
-export function nextOf(line: Line): Entry | undefined {
-  return line.entries.find(({ state }) => state !== "leased");
-}
-
-/** Those that came later, in order. */
-export function behind(line: Line, entry: Entry): readonly Entry[] {
-  return line.entries.slice(line.entries.indexOf(entry) + 1);
 }

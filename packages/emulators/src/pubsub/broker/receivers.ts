@@ -1,11 +1,11 @@
 import type { PubsubError } from "../errors.ts";
-import type { Entry, Receiver } from "./entry.ts";
+import type { Entry, HandOver, Receiver } from "./entry.ts";
 import { createReceiver, type Shelf } from "./shelf.ts";
 
 /** A pull that found nothing yet. */
 interface WaitingPull {
   readonly max: number;
-  readonly end: (entries: readonly Entry[]) => void;
+  readonly end: (handOvers: readonly HandOver[]) => void;
   readonly fail: (error: PubsubError) => void;
 }
 
@@ -15,7 +15,7 @@ export interface StreamRequest {
   readonly maxMessages: number;
   readonly maxBytes: number;
   readonly leaseMs: () => number;
-  readonly deliver: (entries: readonly Entry[]) => void;
+  readonly deliver: (handOvers: readonly HandOver[]) => void;
   /** The subscription is gone. */
   readonly fail: (error: PubsubError) => void;
 }
@@ -23,9 +23,9 @@ export interface StreamRequest {
 /** Those who wait for messages of one subscription: pulls in the order in which they came, then streams in turn. */
 export interface Receivers {
   /** Resolves with what is there, or comes, or with nothing once `onGone` has called back. */
-  pull(max: number, onGone: (listener: () => void) => void): Promise<readonly Entry[]>;
+  pull(max: number, onGone: (listener: () => void) => void): Promise<readonly HandOver[]>;
   /** What is there now. */
-  pullNow(max: number): readonly Entry[];
+  pullNow(max: number): readonly HandOver[];
   /** Answers how to end it. */
   open(stream: StreamRequest): () => void;
   /** Lets each take what it can. */
@@ -39,16 +39,21 @@ const STREAM_BATCH = 100;
 /** https://cloud.google.com/pubsub/quotas#resource_limits: what a pull answers at most. */
 const PULL_BYTES = 10_000_000;
 
-export function createReceivers(shelf: Shelf, pullLeaseMs: () => number): Receivers {
+/** `handOver` is asked at once: an ack id is of the lease that was just made, and of no later one. */
+export function createReceivers(
+  shelf: Shelf,
+  pullLeaseMs: () => number,
+  handOver: (entry: Entry) => HandOver,
+): Receivers {
   const pulls = new Set<WaitingPull>();
   const streams = new Map<Receiver, StreamRequest>();
 
-  function pullNow(max: number): readonly Entry[] {
+  function pullNow(max: number): readonly HandOver[] {
     const receiver = createReceiver();
     const entries = shelf.take(receiver, max, PULL_BYTES, pullLeaseMs());
     // An answer is all that a pull gets: nothing more of a line that it holds now.
     shelf.leave(receiver);
-    return entries;
+    return entries.map(handOver);
   }
 
   function serveStream(receiver: Receiver, { maxMessages, maxBytes, leaseMs, deliver }: StreamRequest): boolean {
@@ -56,7 +61,7 @@ export function createReceivers(shelf: Shelf, pullLeaseMs: () => number): Receiv
     const bytes = maxBytes > 0 ? maxBytes - receiver.bytes : Number.POSITIVE_INFINITY;
     if (messages <= 0 || bytes <= 0) return false;
     const entries = shelf.take(receiver, messages, bytes, leaseMs());
-    if (entries.length > 0) deliver(entries);
+    if (entries.length > 0) deliver(entries.map(handOver));
     return entries.length > 0;
   }
 
@@ -78,8 +83,8 @@ export function createReceivers(shelf: Shelf, pullLeaseMs: () => number): Receiv
       new Promise((resolve, reject) => {
         const pull: WaitingPull = {
           max,
-          end(entries) {
-            if (pulls.delete(pull)) resolve(entries);
+          end(handOvers) {
+            if (pulls.delete(pull)) resolve(handOvers);
           },
           fail(error) {
             if (pulls.delete(pull)) reject(error);
@@ -98,9 +103,9 @@ export function createReceivers(shelf: Shelf, pullLeaseMs: () => number): Receiv
     },
     serve() {
       for (const pull of pulls) {
-        const entries = pullNow(pull.max);
-        if (entries.length === 0) break;
-        pull.end(entries);
+        const handOvers = pullNow(pull.max);
+        if (handOvers.length === 0) break;
+        pull.end(handOvers);
       }
       serveStreams();
     },

@@ -1,7 +1,7 @@
 import type { EmulatorClock } from "../../clock.ts";
 import { createHeap, type Heap } from "../../heap.ts";
 import type { Entry, Receiver } from "./entry.ts";
-import { behind, createLines, type Line, nextOf } from "./lines.ts";
+import { createLines, type Line } from "./lines.ts";
 import { bytesOf, type StoredMessage } from "./message.ts";
 
 /** What becomes of a message that was given back. */
@@ -59,7 +59,9 @@ export function createShelf(clock: EmulatorClock, rules: ShelfRules): Shelf {
   let added = 0;
 
   function offer(entry: Entry, to: Heap<Entry>): void {
-    if (entry.offered === undefined) entry.offered = { to, place: to.add(entry) };
+    if (entry.offered?.to === to) return;
+    withdraw(entry);
+    entry.offered = { to, place: to.add(entry) };
   }
 
   function withdraw(entry: Entry): void {
@@ -67,13 +69,14 @@ export function createShelf(clock: EmulatorClock, rules: ShelfRules): Shelf {
     entry.offered = undefined;
   }
 
-  /** Lets the next of a line be received by whoever may. */
+  /** Lets the next of a line be received by whoever may, and by nobody else. */
   function offerLine(line: Line): void {
     if (line.leased === 0) line.holder = undefined;
-    const next = nextOf(line);
+    const next = line.next?.value;
     if (next?.state !== "ready") return;
     if (line.holder === undefined) offer(next, ready);
     else if (line.holder.isOpen) offer(next, line.holder.own);
+    else withdraw(next);
   }
 
   function show(entry: Entry): void {
@@ -102,12 +105,10 @@ export function createShelf(clock: EmulatorClock, rules: ShelfRules): Shelf {
     receiver.messages++;
     receiver.bytes += entry.bytes;
     setTime(entry, clock.now() + leaseMs);
-    const { line } = entry;
-    if (line === undefined) return;
-    line.leased++;
-    line.holder = receiver;
-    const next = nextOf(line);
-    if (next?.state === "ready") offer(next, receiver.own);
+    if (entry.line === undefined) return;
+    lines.advance(entry.line);
+    entry.line.holder = receiver;
+    offerLine(entry.line);
   }
 
   function unlease(entry: Entry, ackable: boolean): void {
@@ -124,28 +125,28 @@ export function createShelf(clock: EmulatorClock, rules: ShelfRules): Shelf {
   }
 
   function remove(entry: Entry): void {
+    if (!all.delete(entry.number)) return;
     if (entry.state === "leased") unlease(entry, false);
     stopTime(entry);
     withdraw(entry);
-    all.delete(entry.number);
-    const { line } = entry;
-    if (line === undefined) return;
-    line.entries.splice(line.entries.indexOf(entry), 1);
-    lines.drop(line);
-    offerLine(line);
+    if (entry.line === undefined) return;
+    lines.remove(entry, entry.line);
+    offerLine(entry.line);
   }
 
   function giveBack(entry: Entry, ackable: boolean): void {
     unlease(entry, ackable);
     entry.attempts++;
-    for (const later of entry.line === undefined ? [] : behind(entry.line, entry)) {
-      withdraw(later);
-      if (later.state === "leased") unlease(later, true);
+    if (entry.line !== undefined) {
+      const onOffer = entry.line.next?.value;
+      if (onOffer !== undefined) withdraw(onOffer);
+      for (const later of lines.returnTo(entry, entry.line)) unlease(later, true);
     }
+    // To nobody until it is decided: a copy may go out meanwhile, even to this subscription, and wake those who wait.
+    entry.state = "delayed";
     const { delayMs, isSpent } = rules.afterReturn(entry);
     if (isSpent) remove(entry);
     else if (delayMs > 0) {
-      entry.state = "delayed";
       setTime(entry, clock.now() + delayMs);
       if (entry.line !== undefined) offerLine(entry.line);
     } else show(entry);
@@ -158,12 +159,13 @@ export function createShelf(clock: EmulatorClock, rules: ShelfRules): Shelf {
 
   return {
     add(message) {
-      const isInLine = rules.isOrdered() && message.orderingKey !== "";
+      const line = rules.isOrdered() && message.orderingKey !== "" ? lines.lineOf(message.orderingKey) : undefined;
       const entry: Entry = {
         message,
         number: ++added,
         bytes: bytesOf(message),
-        line: isInLine ? lines.lineOf(message.orderingKey) : undefined,
+        line,
+        inLine: undefined,
         state: "ready",
         dueAt: 0,
         timed: undefined,
@@ -174,7 +176,7 @@ export function createShelf(clock: EmulatorClock, rules: ShelfRules): Shelf {
         ackable: false,
       };
       all.set(entry.number, entry);
-      entry.line?.entries.push(entry);
+      if (line !== undefined) lines.append(entry, line);
       show(entry);
       return entry;
     },
@@ -211,7 +213,10 @@ export function createShelf(clock: EmulatorClock, rules: ShelfRules): Shelf {
     remove,
     leave(receiver) {
       receiver.isOpen = false;
-      for (let entry = receiver.own.first(); entry !== undefined; entry = receiver.own.first()) withdraw(entry);
+      for (let entry = receiver.own.first(); entry !== undefined; entry = receiver.own.first()) {
+        withdraw(entry);
+        if (entry.line !== undefined) offerLine(entry.line);
+      }
     },
     nextAt: () => timed.first()?.dueAt,
   };

@@ -4,29 +4,20 @@ import type { EmulatorClock } from "../../clock.ts";
 import { invalid, PubsubError } from "../errors.ts";
 import { createAckIds } from "./ack-ids.ts";
 import { createActs } from "./acts.ts";
-import type { Entry } from "./entry.ts";
+import type { Entry, HandOver } from "./entry.ts";
 import type { StoredMessage } from "./message.ts";
 import { createReceivers, type StreamRequest } from "./receivers.ts";
 import { backoffMsOf, checkDeadline, maxAttemptsOf, retentionMsOf, type SubscriptionConfig } from "./settings.ts";
 import { createShelf } from "./shelf.ts";
 
-/** One hand-over of a message, as it goes out. */
-export interface HandOver {
-  readonly ackId: string;
-  readonly message: StoredMessage;
-  /** 0 without a dead-letter policy (PS-40). */
-  readonly deliveryAttempt: number;
-}
-
 export interface Subscription {
   config(): SubscriptionConfig;
   configure(config: SubscriptionConfig): void;
-  add(message: StoredMessage): void;
+  /** Whoever waits hears of them together. */
+  add(messages: readonly StoredMessage[]): void;
   pull(max: number, onGone: (listener: () => void) => void): Promise<readonly HandOver[]>;
   pullNow(max: number): readonly HandOver[];
-  open(
-    stream: Omit<StreamRequest, "deliver"> & { readonly deliver: (handOvers: readonly HandOver[]) => void },
-  ): () => void;
+  open(stream: StreamRequest): () => void;
   acknowledge(ackIds: readonly string[]): void;
   /** 0 gives back. */
   modifyAckDeadline(ackIds: readonly string[], seconds: number): void;
@@ -49,13 +40,14 @@ const SOME_INVALID =
 export function createSubscription(initial: SubscriptionConfig, context: SubscriptionContext): Subscription {
   const { clock, staleAck, forward } = context;
   let config = initial;
+  let isClosed = false;
   const ackIds = createAckIds();
   const shelf = createShelf(clock, {
     isOrdered: () => config.enableMessageOrdering === true,
     retentionMs: () => retentionMsOf(config),
     afterReturn: (entry) => ({ delayMs: backoffMsOf(config, entry.attempts), isSpent: bury(entry) }),
   });
-  const receivers = createReceivers(shelf, () => (config.ackDeadlineSeconds ?? 0) * 1_000);
+  const receivers = createReceivers(shelf, () => (config.ackDeadlineSeconds ?? 0) * 1_000, handOver);
   const alarm = createAlarm(clock, serve);
 
   function bury(entry: Entry): boolean {
@@ -71,6 +63,8 @@ export function createSubscription(initial: SubscriptionConfig, context: Subscri
 
   /** What time and others did takes effect, and whoever waits gets what there is. */
   function serve(): void {
+    // What was under way may be applied still; nobody hears of it, and no timer is left behind.
+    if (isClosed) return;
     shelf.settleTime();
     receivers.serve();
     alarm.set(shelf.nextAt());
@@ -87,7 +81,9 @@ export function createSubscription(initial: SubscriptionConfig, context: Subscri
     shelf.settleTime();
     const isExact = config.enableExactlyOnceDelivery === true;
     // An id that is named twice counts once, as with Google's emulator.
-    const targets = new Map(ids.map((ackId) => [ackId, targetOf(ackId)]));
+    const targets = [...new Map(ids.map((ackId) => [ackId, targetOf(ackId)]))];
+    // Newest first: one that is given back takes the leases of the later ones of its key with it, those named here included.
+    targets.sort(([, one], [, other]) => (other?.number ?? 0) - (one?.number ?? 0));
     const failures: Record<string, string> = {};
     for (const [ackId, entry] of targets) {
       const applied = entry !== undefined && (!isExact || entry.state === "leased") && apply(entry);
@@ -110,24 +106,23 @@ export function createSubscription(initial: SubscriptionConfig, context: Subscri
       config = changed;
       serve();
     },
-    add(message) {
-      shelf.add(message);
+    add(messages) {
+      for (const message of messages) shelf.add(message);
       serve();
     },
-    async pull(max, onGone) {
-      shelf.settleTime();
+    pull(max, onGone) {
       const waiting = receivers.pull(max, onGone);
       serve();
-      return (await waiting).map(handOver);
+      return waiting;
     },
     pullNow(max) {
       shelf.settleTime();
-      const handOvers = receivers.pullNow(max).map(handOver);
+      const handOvers = receivers.pullNow(max);
       serve();
       return handOvers;
     },
     open(stream) {
-      const close = receivers.open({ ...stream, deliver: (entries) => stream.deliver(entries.map(handOver)) });
+      const close = receivers.open(stream);
       serve();
       return close;
     },
@@ -150,6 +145,7 @@ export function createSubscription(initial: SubscriptionConfig, context: Subscri
     },
     acts: () => createActs({ shelf, serve, config: () => config, bury: buryNow }),
     close(error) {
+      isClosed = true;
       alarm.cancel();
       receivers.fail(error);
     },

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createHandClock } from "../../hand-clock.ts";
 import { createBroker } from "./broker.ts";
+import type { HandOver } from "./entry.ts";
 import type { SubscriptionConfig } from "./settings.ts";
-import type { HandOver } from "./subscription.ts";
 
 const SECOND = 1_000;
 const TOPIC = "projects/local/topics/topic";

@@ -1,7 +1,8 @@
 import type { UntypedServiceImplementation } from "@grpc/grpc-js";
 import type { Broker } from "../broker/broker.ts";
+import type { HandOver } from "../broker/entry.ts";
 import { durationOf, type SubscriptionConfig } from "../broker/settings.ts";
-import type { HandOver, Subscription } from "../broker/subscription.ts";
+import type { Subscription } from "../broker/subscription.ts";
 import { invalid } from "../errors.ts";
 import type { Gate } from "./gate.ts";
 import { masked } from "./mask.ts";
