@@ -65,18 +65,6 @@ async function firstCall(sender: Sender, messages: readonly ServiceBusMessage[],
   return batch.count <= 1 ? alone : { count: batch.count, send: () => sender.sendMessages(batch, options) };
 }
 
-/** Answers each item that is refused beforehand, and makes one call for the others. */
-export async function eachOrRefused<T, O>(
-  items: readonly T[],
-  refused: (item: T) => O | undefined,
-  call: (items: readonly T[]) => Promise<readonly O[]>,
-): Promise<readonly O[]> {
-  const refusals = items.map(refused);
-  const rest = items.filter((_, index) => refusals[index] === undefined);
-  const answers = (rest.length === 0 ? [] : await call(rest)).values();
-  return refusals.map((refusal) => refusal ?? (answers.next().value as O));
-}
-
 /**
  * Runs a call for each item, side by side, and those of one key one after the other: the SDK keeps one answer in mind for
  * a delivery, and the first of two callers would never hear of it.

@@ -12,7 +12,7 @@ export interface EntityLinks {
   receiver(of?: "messages" | "dead letters"): ServiceBusReceiver;
   sender(): ServiceBusSender;
   /** Waits for a session that has something, as long as a call of this client may take. */
-  acceptNext(): Promise<ServiceBusSessionReceiver>;
+  acceptNext(signal: AbortSignal): Promise<ServiceBusSessionReceiver>;
   accept(sessionId: string): Promise<ServiceBusSessionReceiver>;
 }
 
@@ -32,10 +32,10 @@ export function linksOf(client: ServiceBusClient, { target, subscription }: Enti
         : client.createReceiver(target, subscription, options);
     },
     sender: () => client.createSender(target),
-    acceptNext: () =>
+    acceptNext: (abortSignal) =>
       subscription === undefined
-        ? client.acceptNextSession(target, { ...FIXED })
-        : client.acceptNextSession(target, subscription, { ...FIXED }),
+        ? client.acceptNextSession(target, { ...FIXED, abortSignal })
+        : client.acceptNextSession(target, subscription, { ...FIXED, abortSignal }),
     accept: (sessionId) =>
       subscription === undefined
         ? client.acceptSession(target, sessionId, { ...FIXED })

@@ -1,21 +1,29 @@
 import { randomUUID } from "node:crypto";
-import { invalid, LeaseholdError, type QueueDriver } from "@leasehold/core/driver";
+import { invalid, LeaseholdError, type Logger, type QueueDriver, silentLogger } from "@leasehold/core/driver";
 import { type ConnectedClients, connectClients } from "./client.ts";
 import { linksOf } from "./entity.ts";
 import { fromServicebus } from "./errors.ts";
 import { byToken, NO_TOKEN } from "./messages.ts";
 import { type EntityNames, namesOf } from "./names.ts";
 import { createServicebusQueue, type ServicebusQueueOptions } from "./queue.ts";
+import { type Administration, readSettings } from "./settings.ts";
 
 export interface OpenServicebusQueueOptions extends ServicebusQueueOptions {
   /** Default: what the entity says. Programs that may only send have to give it. */
   readonly sessions?: boolean;
   /** Default: what the entity says. */
   readonly maxMessageBytes?: number;
+  /** Reads the lock duration, and the maximum of deliveries, which AMQP does not tell. Default: neither is read. */
+  readonly administration?: Administration;
 }
 
 type Unnamed = Omit<OpenServicebusQueueOptions, "queue" | "topic" | "subscription">;
 
+/**
+ * A broker that counts is not the judge of a task: with few deliveries allowed (10, unless set) it moves away messages of tasks
+ * that are alive. It counts fewer of them than other brokers, since copies begin anew.
+ */
+const FEW_DELIVERIES = 20;
 const URL_FORM = /^servicebus:\/\/([^/\s]+)\/([^/\s]+)(?:\/([^/\s]+))?$/;
 const CONNECTION_STRING = "SERVICEBUS_CONNECTION_STRING";
 
@@ -40,18 +48,24 @@ export async function openQueue(url: string, options: Unnamed = {}): Promise<Que
 }
 
 /**
- * Opens a queue, or a subscription, and asks it whether it has sessions and how large a message may be. Throws
- * `InvalidArgument` (options), `NotFound` (no such entity), `PermissionDenied`, `Unavailable`.
+ * Opens a queue, or a subscription, and asks it whether it has sessions and how large a message may be; with `administration`
+ * also how long it locks, and how often it delivers. Throws `InvalidArgument` (options), `NotFound` (no such entity),
+ * `PermissionDenied`, `Unavailable`.
  */
 export async function openServicebusQueue(options: OpenServicebusQueueOptions): Promise<QueueDriver> {
   const names = namesOf(options);
+  const { administration, logger = silentLogger, ...others } = options;
   const asking = connectClients(options);
   try {
+    const read = administration && (await readSettings(administration, names));
+    if (read !== undefined) warnOfFew(logger, names.queue, read.maxDeliveryCount);
     const [sessions, maxMessageBytes] = await Promise.all([
-      options.sessions ?? hasSessions(asking, names),
+      options.sessions ?? read?.sessions ?? hasSessions(asking, names),
       options.maxMessageBytes ?? largestMessage(asking, names),
     ]);
-    return createServicebusQueue({ ...options, sessions, maxMessageBytes });
+    const lockMs = options.lockMs ?? read?.lockMs;
+    const settings = { sessions, maxMessageBytes, ...(lockMs !== undefined && { lockMs }) };
+    return createServicebusQueue({ ...others, logger, ...settings });
   } finally {
     await asking.release();
   }
@@ -92,6 +106,14 @@ async function largestMessage({ control }: ConnectedClients, names: EntityNames)
   } finally {
     await sender.close();
   }
+}
+
+function warnOfFew(logger: Logger, queue: string, maxDeliveryCount: number): void {
+  if (maxDeliveryCount >= FEW_DELIVERIES) return;
+  logger.warn(
+    `MaxDeliveryCount is below ${FEW_DELIVERIES}: Service Bus will take away messages of tasks that are alive; leasehold counts attempts itself, so set it to ${FEW_DELIVERIES} or more`,
+    { queue, maxDeliveryCount },
+  );
 }
 
 function wayIn({ client, clients }: Unnamed, namespace: string): Pick<Unnamed, "client" | "clients"> {

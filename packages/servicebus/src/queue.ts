@@ -23,6 +23,8 @@ import {
   type Clock,
   checkBatch,
   checkReceive,
+  eachOrRefused,
+  endingWith,
   invalid,
   LeaseholdError,
   type Logger,
@@ -34,7 +36,7 @@ import {
   silentLogger,
   systemClock,
 } from "@leasehold/core/driver";
-import { eachByKey, eachOrRefused, type Sender, sendBatch } from "./batches.ts";
+import { eachByKey, type Sender, sendBatch } from "./batches.ts";
 import { capabilitiesOf, createLockLength, DEFAULT_LOCK_MS, MAX_LOCK_MS, MAX_MESSAGE_BYTES } from "./capabilities.ts";
 import { refusedByServicebus } from "./checks.ts";
 import { closeInTime, connectClients, type ServicebusConnection } from "./client.ts";
@@ -141,7 +143,7 @@ export function createServicebusQueue(options: ServicebusQueueOptions): QueueDri
   const sessions = createSessions({
     clock,
     doing,
-    acceptNext: () => polling.during(doing, polled.acceptNext),
+    acceptNext: (signal) => polling.during(doing, () => polled.acceptNext(signal)),
     probe: createSessionProbe(polled.receiver(), polled.accept, (call) => polling.during(doing, call)),
     arrivalOf,
     locked,
@@ -269,17 +271,4 @@ function dateOf(ms: number): Date {
 
 function hasEnded(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true;
-}
-
-/** A signal that aborts with either of two, and lets go of them afterwards: theirs may live as long as the process. */
-function endingWith(closing: AbortSignal, signal: AbortSignal | undefined): { signal: AbortSignal; release(): void } {
-  const ending = new AbortController();
-  const end = (): void => ending.abort();
-  for (const source of [closing, signal]) source?.addEventListener("abort", end, { once: true });
-  return {
-    signal: ending.signal,
-    release() {
-      for (const source of [closing, signal]) source?.removeEventListener("abort", end);
-    },
-  };
 }

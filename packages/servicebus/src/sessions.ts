@@ -20,7 +20,7 @@ export interface SessionParts {
   readonly clock: Clock;
   readonly doing: string;
   /** Waits for a session that has something, a while. Throws what the SDK throws, `ServiceTimeout` when there is none. */
-  readonly acceptNext: () => Promise<ServiceBusSessionReceiver>;
+  readonly acceptNext: (signal: AbortSignal) => Promise<ServiceBusSessionReceiver>;
   readonly probe: SessionProbe;
   readonly arrivalOf: (message: ServiceBusReceivedMessage, session: HeldSession) => Arrival;
   /** The lock of a session is fresh; it ends then, wall ms. */
@@ -57,7 +57,8 @@ export function createSessions(parts: SessionParts): Sessions {
   const entries = new Map<string, Entry>();
   const waiters: Waiter[] = [];
   let isAccepting = false;
-  let isClosed = false;
+  /** The SDK keeps a timer for each session that it waits for, of a minute, which outlives the connection. */
+  const closing = new AbortController();
 
   const inState = (state: Entry["state"]): Entry[] => [...entries.values()].filter((entry) => entry.state === state);
 
@@ -115,7 +116,7 @@ export function createSessions(parts: SessionParts): Sessions {
       if (wanted-- <= 0) break;
       void ask(entry);
     }
-    if (wanted > 0 && !isAccepting && !isClosed) void accept();
+    if (wanted > 0 && !isAccepting && !closing.signal.aborted) void accept();
   }
 
   function rest(entry: Entry): void {
@@ -152,7 +153,7 @@ export function createSessions(parts: SessionParts): Sessions {
     const from = clock.monotonic();
     let receiver: ServiceBusSessionReceiver | undefined;
     try {
-      receiver = await parts.acceptNext();
+      receiver = await parts.acceptNext(closing.signal);
     } catch (thrown) {
       const error = fromServicebus(thrown, doing);
       const isEmpty = error.code === "DeadlineExceeded" || error.code === "LeaseHeld";
@@ -162,7 +163,7 @@ export function createSessions(parts: SessionParts): Sessions {
     }
     isAccepting = false;
     if (receiver === undefined) pump();
-    else if (isClosed) await drop(adopt(receiver, "resting"));
+    else if (closing.signal.aborted) await drop(adopt(receiver, "resting"));
     else rest(adopt(receiver, "resting"));
   }
 
@@ -268,7 +269,7 @@ export function createSessions(parts: SessionParts): Sessions {
       return arrivals.length > 0 || asked.signal.aborted ? arrivals : looked(asked.max);
     },
     async close() {
-      isClosed = true;
+      closing.abort();
       await Promise.all([...entries.values()].map(drop));
     },
   };
