@@ -32,11 +32,14 @@ export {
   type StoreParts,
 } from "./store/harness.ts";
 export type { Case, Harness, Need, Suite } from "./suite/case.ts";
+export { type Difference, withDifferences } from "./suite/differences.ts";
 export { linesOf, problemsOf, summaryOf, type Totals, totalsOf } from "./suite/report.ts";
 export {
   type CaseResult,
   type HarnessSource,
+  type Pace,
   type Part,
+  type Place,
   part,
   type RunOptions,
   runTarget,
