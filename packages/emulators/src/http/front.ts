@@ -1,8 +1,8 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { type Call, createCallBook } from "../calls.ts";
 import { type EmulatorClock, steadyClock, wait } from "../clock.ts";
 import { createFaultPlan, type Fault, type FaultError } from "../faults.ts";
+import { openPort } from "../port.ts";
 import type { Emulator, HttpEmulatorOptions } from "../shape.ts";
 
 /** An answer, ready to be written. */
@@ -98,33 +98,16 @@ export async function startFront(service: Service, options: HttpEmulatorOptions)
     response.end(reply.body);
   }
 
-  const listen = (port: number): Promise<void> =>
-    new Promise((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(port, "127.0.0.1", () => {
-        server.off("error", reject);
-        resolve();
-      });
-    });
-
-  const shut = (): Promise<void> =>
-    new Promise((resolve) => {
-      // The callback has an error when the port is closed already, which is what was asked for.
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
-
-  await listen(options.port ?? 0);
-  const { port } = server.address() as AddressInfo;
+  const port = await openPort(server, options.port ?? 0, () => server.closeAllConnections());
   return {
-    endpoint: `http://127.0.0.1:${port}`,
+    endpoint: `http://127.0.0.1:${port.number}`,
     calls,
     faults,
-    pause: shut,
-    resume: () => (server.listening ? Promise.resolve() : listen(port)),
+    pause: port.pause,
+    resume: port.resume,
     async stop() {
       service.close();
-      await shut();
+      await port.stop();
     },
   };
 }

@@ -50,7 +50,7 @@ export async function startServicebus(options: ServicebusOptions = {}): Promise<
 
   const tokenRules = { keyName: options.accessKeyId, lifetimeMs: options.tokenLifetimeMs };
   const listener = await listen({ clock, namespace, gate, links }, options.port ?? 0, tokenRules);
-  const endpoint = `sb://127.0.0.1:${listener.port}`;
+  const endpoint = `sb://127.0.0.1:${listener.number}`;
   const keyName = options.accessKeyId ?? KEY_NAME;
   return {
     endpoint,
@@ -76,7 +76,7 @@ export async function startServicebus(options: ServicebusOptions = {}): Promise<
     resume: listener.resume,
     async stop() {
       namespace.close();
-      await listener.pause();
+      await listener.stop();
     },
   };
 }

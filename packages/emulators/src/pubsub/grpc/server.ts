@@ -1,8 +1,9 @@
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { createCallBook } from "../../calls.ts";
 import { steadyClock } from "../../clock.ts";
 import { createFaultPlan } from "../../faults.ts";
+import { openPort } from "../../port.ts";
 import type { Emulator, EmulatorOptions } from "../../shape.ts";
 import type { Broker } from "../broker/broker.ts";
 import { services } from "./descriptors.ts";
@@ -44,33 +45,18 @@ export async function startGrpc(broker: Broker, options: EmulatorOptions): Promi
     injector.injectConnection(socket);
   });
 
-  const listen = (port: number): Promise<void> =>
-    new Promise((resolve, reject) => {
-      listener.once("error", reject);
-      listener.listen(port, "127.0.0.1", () => {
-        listener.off("error", reject);
-        resolve();
-      });
-    });
-
-  const shut = (): Promise<void> =>
-    new Promise((resolve) => {
-      // The callback has an error when the port is closed already, which is what was asked for.
-      listener.close(() => resolve());
-      for (const socket of sockets.values()) socket.destroy();
-    });
-
-  await listen(options.port ?? 0);
-  const { port } = listener.address() as AddressInfo;
+  const port = await openPort(listener, options.port ?? 0, () => {
+    for (const socket of sockets.values()) socket.destroy();
+  });
   return {
-    endpoint: `127.0.0.1:${port}`,
+    endpoint: `127.0.0.1:${port.number}`,
     calls,
     faults,
-    pause: shut,
-    resume: () => (listener.listening ? Promise.resolve() : listen(port)),
+    pause: port.pause,
+    resume: port.resume,
     async stop() {
       broker.close();
-      await shut();
+      await port.stop();
       injector.destroy();
       server.forceShutdown();
     },

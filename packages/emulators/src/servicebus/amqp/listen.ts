@@ -1,4 +1,5 @@
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
+import { openPort, type Port } from "../../port.ts";
 import { managedPath, pathOf } from "./address.ts";
 import { attachReceiver } from "./attach-receiver.ts";
 import { attachSender } from "./attach-sender.ts";
@@ -10,12 +11,6 @@ import { attachReplies } from "./requests.ts";
 import { type AmqpLink, createContainer, type SendingLink } from "./rhea.ts";
 import { createTokens, type TokenRules, tokenExpired } from "./tokens.ts";
 
-export interface Listener {
-  readonly port: number;
-  pause(): Promise<void>;
-  resume(): Promise<void>;
-}
-
 /** Settling, accepting and releasing are the broker's affair. The buffers hold what a client leaves unsettled. */
 const CONNECTION_OPTIONS = {
   autosettle: false,
@@ -26,7 +21,7 @@ const CONNECTION_OPTIONS = {
 };
 
 /** Takes connections on 127.0.0.1, and hands each link to what its address says. */
-export async function listen(server: Server, port: number, tokenRules: TokenRules): Promise<Listener> {
+export async function listen(server: Server, port: number, tokenRules: TokenRules): Promise<Port> {
   const container = createContainer({ id: "leasehold-servicebus" });
   const mechanisms = container.sasl_server_mechanisms;
   mechanisms.enable_anonymous();
@@ -54,27 +49,9 @@ export async function listen(server: Server, port: number, tokenRules: TokenRule
     });
   });
 
-  const open = (at: number): Promise<void> =>
-    new Promise((resolve, reject) => {
-      tcp.once("error", reject);
-      tcp.listen(at, "127.0.0.1", () => {
-        tcp.off("error", reject);
-        resolve();
-      });
-    });
-
-  await open(port);
-  const { port: bound } = tcp.address() as AddressInfo;
-  return {
-    port: bound,
-    pause: () =>
-      new Promise((resolve) => {
-        // The callback has an error when the port is closed already, which is what was asked for.
-        tcp.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
-      }),
-    resume: () => (tcp.listening ? Promise.resolve() : open(bound)),
-  };
+  return openPort(tcp, port, () => {
+    for (const socket of sockets) socket.destroy();
+  });
 }
 
 function routeReceiver(peer: Peer, link: SendingLink): void {
