@@ -102,6 +102,16 @@ test("a copy that is refused is published once more with the code only; what can
   assert.deepEqual(acknowledged(), ["fits"]);
 });
 
+test("once copies are not answered, no more are tried one by one: each would take as long", async () => {
+  play((_, bodies) => (bodies.length > 1 ? { status: 3 } : { status: 14 }));
+  const outcomes = await driver.settle([bury("a"), bury("b"), bury("c")]);
+  assert.deepEqual(
+    outcomes.map((outcome) => (outcome.status === "failed" ? outcome.code : outcome.status)),
+    ["unconfirmed", "Unavailable", "Unavailable"],
+  );
+  assert.deepEqual(methods(), ["Publish", "Publish"]);
+});
+
 test("a letter is sent back to the queue's topic as it was, and acknowledged then", async () => {
   play();
   const attributes = { kept: "yes", deadletterreason: "poison", CloudPubSubDeadLetterSourceDeliveryCount: "5" };

@@ -7,6 +7,7 @@ import {
   deadLetterOf,
   eachOrRefused,
   invalid,
+  type LeaseholdError,
   type Outcome,
   type SendOutcome,
   type SettleItem,
@@ -56,7 +57,10 @@ function tokenOf({ delivery }: { readonly delivery: PubsubDelivery }): string {
   return delivery.token;
 }
 
-/** A copy that is refused is published once more without the text of the reason, and by itself: one letter costs all in a request. */
+/**
+ * A copy that is refused is published once more without the text of the reason, and by itself: one letter costs all in a request.
+ * Once such a call brings no answer, or another error, the others are not tried: a thousand of them would outlast every lease.
+ */
 async function publishLetters(
   { dead, source, capabilities }: DeadLetterRoute,
   items: readonly DeadLetterItem[],
@@ -73,10 +77,17 @@ async function publishLetters(
       items.map((item) => entryOf(item, item.reason.text)),
     )),
   ];
+  let broken: LeaseholdError | undefined;
   for (const [index, item] of items.entries()) {
     if (!isRefused(outcomes[index])) continue;
+    if (broken !== undefined) {
+      outcomes[index] = failed(broken);
+      continue;
+    }
     const [again] = await publishBatch(dead, [entryOf(item, "")]);
-    if (again !== undefined) outcomes[index] = again;
+    if (again === undefined) continue;
+    outcomes[index] = again;
+    if (again.status !== "confirmed" && !isRefused(again)) broken = again.error;
   }
   return outcomes;
 }

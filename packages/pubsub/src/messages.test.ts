@@ -116,6 +116,13 @@ test("of a hundred attributes and the marks, the text of the reason stays behind
   assert.equal(copyWith(95).at(-1), "deadletterdescription");
 });
 
+test("a letter keeps its content type however many attributes there are: without it nobody could read it once it is sent back", () => {
+  const attributes = Object.fromEntries(Array.from({ length: 99 }, (_, index) => [`own${index}`, "1"]));
+  const message = { attributes: { ...attributes, "content-type": "a/b" } };
+  const letter = letterOf(deliveryOf(received(message), 1_000, false), SOURCE, MARKS);
+  assert.equal(letter.attributes["content-type"], "a/b");
+});
+
 test("a delivery that came by another way, such as a push, can be copied too", () => {
   const delivery = {
     token: "t",

@@ -79,7 +79,8 @@ export function sourceOf({ attributes }: Delivery): SubscriptionName | undefined
 
 function ownAttributes({ attributes, contentType }: Delivery): Readonly<Record<string, string>> {
   const own = Object.entries(withoutMarks(attributes)).filter(([name]) => !OF_SERVICE.test(name));
-  return { ...Object.fromEntries(own), ...(contentType !== undefined && { [CONTENT_TYPE]: contentType }) };
+  // First, so that it is never what stays behind: without it nobody could read the message.
+  return { ...(contentType !== undefined && { [CONTENT_TYPE]: contentType }), ...Object.fromEntries(own) };
 }
 
 function copyOf(delivery: PubsubDelivery, attributes: Readonly<Record<string, string>>): PublishEntry {
