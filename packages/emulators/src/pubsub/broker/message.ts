@@ -19,6 +19,8 @@ const MAX_ATTRIBUTES = 100;
 const MAX_KEY_BYTES = 256;
 const MAX_VALUE_BYTES = 1_024;
 const MAX_ORDERING_KEY_BYTES = 1_024;
+/** The service's own names; what its clients put in themselves, such as the trace of a message, is `googclient_…`. */
+const RESERVED = /^goog(?!client_)/;
 
 /** Throws INVALID_ARGUMENT for a request that holds what no topic takes. */
 export function checkMessages(messages: readonly NewMessage[]): void {
@@ -44,7 +46,7 @@ function checkMessage({ data, attributes = {}, orderingKey = "" }: NewMessage): 
   for (const [key, value] of entries) {
     if (key === "" || Buffer.byteLength(key) > MAX_KEY_BYTES)
       throw invalid(`Attribute keys have 1 to ${MAX_KEY_BYTES} bytes.`);
-    if (key.startsWith("goog")) throw invalid(`Attribute keys must not begin with goog: ${key}`);
+    if (RESERVED.test(key)) throw invalid(`Attribute keys must not begin with goog: ${key}`);
     if (Buffer.byteLength(value) > MAX_VALUE_BYTES)
       throw invalid(`The attribute ${key} has more than ${MAX_VALUE_BYTES} bytes.`);
   }
