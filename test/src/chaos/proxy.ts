@@ -60,10 +60,7 @@ export async function startProxy(target: number, tap?: ProxyTap): Promise<FaultP
 
   function cut(): number {
     const count = pairs.size;
-    for (const [near, far] of pairs) {
-      near.resetAndDestroy();
-      far.resetAndDestroy();
-    }
+    for (const pair of pairs) for (const socket of pair) breakOff(socket);
     pairs.clear();
     return count;
   }
@@ -89,4 +86,10 @@ export async function startProxy(target: number, tap?: ProxyTap): Promise<FaultP
     },
   };
   return proxy;
+}
+
+/** A reset of a socket that is saying goodbye is refused below Node, which then keeps it for good, with a loop that never rests. */
+function breakOff(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
 }
