@@ -22,7 +22,12 @@ export async function startGrpc(broker: Broker, options: EmulatorOptions): Promi
     clock,
     calls,
     faults,
-    cut: (peer) => void sockets.get(peer)?.resetAndDestroy(),
+    cut(peer) {
+      const socket = sockets.get(peer);
+      // Node keeps a socket for good that is reset while it says goodbye.
+      if (socket?.writableEnded === true) socket.destroy();
+      else socket?.resetAndDestroy();
+    },
     ...(accessKeyId !== undefined && { accessKeyId }),
     ...(onCall !== undefined && { onCall }),
   });
