@@ -1,14 +1,25 @@
 import type { QueueDriver } from "@leasehold/core/driver";
-import { type Emulator, type FaultError, startPubsub, startServicebus, startSqs } from "@leasehold/emulators";
+import {
+  type BrokerActs,
+  type Emulator,
+  type FaultError,
+  startPubsub,
+  startServicebus,
+  startSqs,
+} from "@leasehold/emulators";
 import { createPubsubQueue } from "@leasehold/pubsub";
 import { createServicebusQueue } from "@leasehold/servicebus";
 import { createSqsQueue } from "@leasehold/sqs";
 import { awsConfigOf, SETTINGS } from "./ground.ts";
 
+export interface ChaosBroker extends Emulator {
+  acts(queue: string): BrokerActs;
+}
+
 /** A broker for a chaos run. */
 export interface ChaosProvider {
   /** Starts its server, with a queue. */
-  start(): Promise<Emulator>;
+  start(): Promise<ChaosBroker>;
   /** A driver of that queue by way of this port. */
   openQueue(port: number): QueueDriver;
   /** How it says that it is asked too often. */

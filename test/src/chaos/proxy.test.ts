@@ -39,6 +39,25 @@ test("bytes pass both ways, and late when they are held up", async (context) => 
   assert.equal(await say(socket, "two"), "two");
 });
 
+test("bytes keep their order while the latency changes", async (context) => {
+  const { proxy, open } = await setup(context);
+  const socket = await open();
+  const heard: Buffer[] = [];
+  socket.on("data", (bytes: Buffer) => heard.push(bytes));
+  const said: string[] = [];
+  for (const latencyMs of [40, 0, 20, 1, 0]) {
+    proxy.latencyMs = latencyMs;
+    const text = `after ${latencyMs} ms;`;
+    said.push(text);
+    const { passed } = proxy;
+    socket.write(text);
+    while (proxy.passed === passed) await new Promise((resolve) => setImmediate(resolve));
+  }
+  const all = said.join("");
+  while (Buffer.concat(heard).length < all.length) await once(socket, "data");
+  assert.equal(Buffer.concat(heard).toString(), all);
+});
+
 test("a cut ends every connection, and a new one passes", async (context) => {
   const { proxy, open, say } = await setup(context);
   const socket = await open();

@@ -40,22 +40,33 @@ export async function startProxy(target: number, tap?: ProxyTap): Promise<FaultP
   });
 
   function forward(from: Socket, to: Socket, end: () => void): void {
+    const underWay: (() => void)[] = [];
+    let lastArrivesAt = 0;
+
+    /** Nothing overtakes what was said before on its connection, whatever the latency was meanwhile. */
+    function later(arrive: () => void): void {
+      const now = performance.now();
+      lastArrivesAt = Math.max(lastArrivesAt, now + proxy.latencyMs);
+      if (lastArrivesAt === now && underWay.length === 0) {
+        arrive();
+        return;
+      }
+      underWay.push(arrive);
+      setTimeout(() => underWay.shift()?.(), lastArrivesAt - now);
+    }
+
     from.setNoDelay(true);
     from.on("error", end);
-    from.on("close", () => !frozen && end());
+    from.on("close", () => {
+      if (!frozen) later(end);
+    });
     from.on("data", (bytes: Buffer) => {
       if (frozen) return;
       passed += bytes.length;
-      if (proxy.latencyMs === 0) to.write(bytes);
-      // Timers of one delay fire in the order in which they were set; a shorter one that overtakes breaks the stream.
-      else delay(bytes, to);
+      later(() => {
+        if (!frozen && !to.destroyed) to.write(bytes);
+      });
     });
-  }
-
-  function delay(bytes: Buffer, to: Socket): void {
-    setTimeout(() => {
-      if (!frozen && !to.destroyed) to.write(bytes);
-    }, proxy.latencyMs);
   }
 
   function cut(): number {

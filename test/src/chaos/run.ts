@@ -1,10 +1,10 @@
 import { createClient, type TaskRecord } from "@leasehold/core";
 import { createDynamoStore, createTable } from "@leasehold/dynamodb";
-import { type Emulator, startDynamodb } from "@leasehold/emulators";
+import { type BrokerActs, type Emulator, startDynamodb } from "@leasehold/emulators";
 import { createDice, type Dice } from "../simulation/random.ts";
 import { startFleet } from "./fleet.ts";
 import { awsConfigOf, SETTINGS } from "./ground.ts";
-import { type Finding, isOver, judge } from "./judge.ts";
+import { type Evidence, type Finding, isOver, judge } from "./judge.ts";
 import { type Outside, type OutsideFault, startOutside } from "./outside.ts";
 import { type ChaosProvider, providers } from "./providers.ts";
 import { pause, STORM_KINDS, type StormKind, storm } from "./storm.ts";
@@ -30,12 +30,19 @@ export interface ChaosReport {
   /** Things that were made outside. */
   readonly made: number;
   readonly deaths: number;
+  /** Attempts by how they ended, of the last ten of each task: what the storm came to. */
+  readonly byHow: ReadonlyMap<string, number>;
+  /** Messages that were there still when all tasks had ended: repeats, and those whose settle was lost. */
+  readonly repeats: number;
 }
 
 /** A task every so often, ms; three processes of eight slots do about forty in a second when nothing is wrong. */
 const ENQUEUE_EVERY_MS = [20, 180] as const;
 /** After the storm everything that is left ends within this. */
 const CALM_MS = 180_000;
+/** And within this each message that outlived its task is completed, once its lease or delay is over. */
+const SWEEP_MS = 60_000;
+const SWEEP_EVERY_MS = 2_000;
 
 /** Runs a storm over worker processes, and judges what it left behind. Rejects when something ends that should not. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
@@ -55,6 +62,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
         {
           fleet,
           broker,
+          acts: broker.acts(SETTINGS.name),
           store,
           throttled: provider.throttled,
           dice: dice("storm"),
@@ -65,24 +73,44 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       await Promise.race([Promise.all([blowing, watched.enqueue(ending.signal)]), fleet.failed]);
       outside.calm();
       await Promise.race([watched.calm(), fleet.failed]);
+      const swept = await Promise.race([sweep(broker.acts(SETTINGS.name)), fleet.failed]);
       await fleet.stop();
+      await watched.last();
+      return reportOf(watched, outside, counts, fleet.deaths, swept);
     } finally {
       ending.abort();
       clearTimeout(timer);
       await watched.close();
     }
-    return reportOf(watched, outside, counts, fleet.deaths);
   } finally {
     await Promise.all([broker.stop(), store.stop(), outside.close()]);
   }
 }
 
-interface Watched {
-  readonly tasks: ReadonlyMap<string, TaskRecord | undefined>;
-  readonly seenSettled: ReadonlyMap<string, TaskRecord>;
+interface Swept {
+  readonly repeats: number;
+  readonly left: number;
+}
+
+/** All tasks have ended: every message is delivered once more, so that somebody who takes it for work is seen, and is completed then. */
+async function sweep(acts: BrokerActs): Promise<Swept> {
+  const never = new AbortController().signal;
+  const repeats = acts.messageIds().length;
+  for (const end = performance.now() + SWEEP_MS; performance.now() < end && acts.messageIds().length > 0; ) {
+    for (const id of acts.messageIds()) acts.expire(id);
+    await pause(SWEEP_EVERY_MS, never);
+  }
+  return { repeats, left: acts.messageIds().length };
+}
+
+type Watching = Pick<Evidence, "tasks" | "seenSettled" | "seenReceipts">;
+
+interface Watched extends Watching {
   enqueue(signal: AbortSignal): Promise<void>;
   /** Resolves when all have ended, or when they have had time enough. */
   calm(): Promise<void>;
+  /** Looks at each once more, also at those that had ended. */
+  last(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -98,14 +126,24 @@ async function watchTasks(
   const definitions = createTasks("http://127.0.0.1:1");
   const tasks = new Map<string, TaskRecord | undefined>();
   const seenSettled = new Map<string, TaskRecord>();
+  const seenReceipts = new Map<string, Map<string, string>>();
+
+  function note(taskId: string, record: TaskRecord | undefined): void {
+    tasks.set(taskId, record);
+    if (record?.status === "settled" && !seenSettled.has(taskId)) seenSettled.set(taskId, record);
+    const receipts = seenReceipts.get(taskId) ?? new Map<string, string>();
+    seenReceipts.set(taskId, receipts);
+    for (const [name, { receipt }] of Object.entries(record?.effects ?? {})) {
+      if (receipt !== undefined && !receipts.has(name)) receipts.set(name, JSON.stringify(receipt));
+    }
+  }
 
   async function look(): Promise<number> {
     let left = 0;
     for (const [taskId, before] of tasks) {
-      if (before?.status === "settled") continue;
-      const record = isOver(before) ? before : await client.get(taskId);
-      tasks.set(taskId, record);
-      if (record?.status === "settled") seenSettled.set(taskId, record);
+      if (isOver(before)) continue;
+      const record = await client.get(taskId);
+      note(taskId, record);
       if (!isOver(record)) left++;
     }
     return left;
@@ -114,6 +152,7 @@ async function watchTasks(
   return {
     tasks,
     seenSettled,
+    seenReceipts,
     async enqueue(signal) {
       for (let number = 1; !signal.aborted; number++) {
         const definition = dice.pick(definitions);
@@ -131,8 +170,9 @@ async function watchTasks(
       const never = new AbortController().signal;
       const end = performance.now() + CALM_MS;
       while ((await look()) > 0 && performance.now() < end) await pause(500, never);
-      // Settled is final: each is looked at once more.
-      for (const taskId of seenSettled.keys()) tasks.set(taskId, await client.get(taskId));
+    },
+    async last() {
+      for (const taskId of tasks.keys()) note(taskId, await client.get(taskId));
     },
     async close() {
       await queue.close();
@@ -146,22 +186,27 @@ function reportOf(
   outside: Outside,
   counts: ReadonlyMap<StormKind, number>,
   deaths: number,
+  { repeats, left }: Swept,
 ): ChaosReport {
   const records = [...watched.tasks.values()];
-  const byStatus = new Map<string, number>();
-  for (const record of records)
-    byStatus.set(record?.status ?? "gone", (byStatus.get(record?.status ?? "gone") ?? 0) + 1);
+  const { tasks, seenSettled, seenReceipts } = watched;
   return {
-    findings: judge({ outside, tasks: watched.tasks, seenSettled: watched.seenSettled }),
+    findings: judge({ outside, tasks, seenSettled, seenReceipts, messagesLeft: left }),
     storm: counts,
     outside: outside.faults,
     tasks: records.length,
-    byStatus,
+    byStatus: countsOf(records.map((record) => record?.status ?? "gone")),
+    byHow: countsOf(records.flatMap((record) => (record?.attempts ?? []).map(({ how }) => how))),
+    repeats,
     retries: records.reduce((sum, record) => sum + Math.max((record?.attempts_total ?? 0) - 1, 0), 0),
     runs: outside.runs.length,
     made: outside.entries.length,
     deaths,
   };
+}
+
+function countsOf(names: readonly string[]): ReadonlyMap<string, number> {
+  return new Map([...Map.groupBy(names, (name) => name)].map(([name, all]) => [name, all.length]));
 }
 
 function portOf({ endpoint }: Emulator): number {

@@ -1,4 +1,4 @@
-import type { Emulator, FaultError } from "@leasehold/emulators";
+import type { BrokerActs, Emulator, FaultError } from "@leasehold/emulators";
 import type { Dice } from "../simulation/random.ts";
 import type { Fleet, Member } from "./fleet.ts";
 
@@ -12,12 +12,15 @@ export const STORM_KINDS = [
   "store out",
   "broker throttled",
   "store throttled",
+  "messages lost, doubled or taken back",
 ] as const;
 export type StormKind = (typeof STORM_KINDS)[number];
 
 export interface StormParts {
   readonly fleet: Fleet;
   readonly broker: Emulator;
+  /** Of the queue. */
+  readonly acts: BrokerActs;
   readonly store: Emulator;
   readonly throttled: FaultError;
   readonly dice: Dice;
@@ -41,7 +44,7 @@ export async function storm(parts: StormParts, signal: AbortSignal): Promise<voi
     // Each kind comes up in each round, whatever the dice say.
     const kind = turn % 2 === 0 ? (STORM_KINDS[(turn / 2) % STORM_KINDS.length] as StormKind) : dice.pick(STORM_KINDS);
     const member = dice.pick(parts.fleet.members);
-    const place = kind.startsWith("broker") ? parts.broker : kind.startsWith("store") ? parts.store : member;
+    const place = placeOf(kind, member, parts);
     if (!busy.has(place)) {
       busy.add(place);
       const harm = cause(kind, member, parts, signal).finally(() => {
@@ -54,6 +57,22 @@ export async function storm(parts: StormParts, signal: AbortSignal): Promise<voi
     await pause(dice.int(200, 900), signal);
   }
   await Promise.all(under);
+}
+
+/** Where one thing happens at a time. */
+function placeOf(kind: StormKind, member: Member, { broker, store }: StormParts): unknown {
+  if (kind.startsWith("messages")) return kind;
+  if (kind.startsWith("broker")) return broker;
+  return kind.startsWith("store") ? store : member;
+}
+
+/** What the broker does by itself to some of its messages. Where the service rules out that one is doubled, it is taken back. */
+async function meddle({ acts, dice }: StormParts): Promise<void> {
+  for (const id of acts.messageIds()) {
+    if (!dice.chance(0.3)) continue;
+    const act = dice.pick(["lose", "duplicate", "expire"] as const);
+    if (!acts[act](id)) acts.expire(id);
+  }
 }
 
 async function cause(kind: StormKind, member: Member, parts: StormParts, signal: AbortSignal): Promise<void> {
@@ -80,8 +99,6 @@ async function cause(kind: StormKind, member: Member, parts: StormParts, signal:
       proxy.latencyMs = dice.int(20, 400);
       await pause(dice.int(500, 3_000), signal);
       proxy.latencyMs = 0;
-      // Bytes that are under way still would be overtaken by those that are not held up any more.
-      proxy.cut();
       return;
     case "broker restarted":
       return away(broker, dice.int(100, 3_000), signal);
@@ -91,6 +108,8 @@ async function cause(kind: StormKind, member: Member, parts: StormParts, signal:
       return throttle(broker, throttled, dice.int(300, 2_500), signal);
     case "store throttled":
       return throttle(store, STORE_THROTTLED, dice.int(300, 2_500), signal);
+    case "messages lost, doubled or taken back":
+      return meddle(parts);
   }
 }
 

@@ -22,13 +22,14 @@ function numberOf(text: string | undefined, name: string, otherwise: number): nu
 
 function print(
   provider: string,
-  { tasks, byStatus, runs, retries, made, deaths, storm, outside, findings }: ChaosReport,
+  { tasks, byStatus, byHow, runs, retries, repeats, made, deaths, storm, outside, findings }: ChaosReport,
 ): void {
   const pairs = (counts: Iterable<readonly [string, number]>): string =>
     [...counts].map(([name, count]) => `${name} ${count}`).join(", ");
   console.log(
     `${provider}: ${tasks} tasks (${pairs(byStatus)}), ${runs} runs, ${retries} retries, ${made} effects, ${deaths} processes killed`,
   );
+  console.log(`  attempts: ${pairs(byHow)}; ${repeats} messages outlived their tasks`);
   console.log(`  storm: ${pairs(storm)}`);
   console.log(`  outside: ${pairs(Object.entries(outside))}`);
   for (const { invariant, text } of findings) console.log(`  failed: invariant ${invariant}: ${text}`);
