@@ -1,10 +1,13 @@
 import type { ServiceBusClient } from "@azure/service-bus";
 import { LeaseholdError } from "@leasehold/core/driver";
 
-/** Tells calls under way that their connection is gone. */
+/** Tells calls under way that their connection, or their link, is gone. */
 export interface LossWatch {
-  /** The call, or `Unavailable` as soon as its connection is lost: the SDK lets it wait for an answer until its time is over. */
-  during<T>(doing: string, call: () => Promise<T>): Promise<T>;
+  /**
+   * The call, or `Unavailable` as soon as its connection is lost, or the link that it is made on: the SDK lets it wait for an
+   * answer until its time is over.
+   */
+  during<T>(doing: string, call: () => Promise<T>, link?: LinkEvents): Promise<T>;
   /** Calls back at the next loss, once; answers how to stop that. */
   next(lost: () => void): () => void;
   /** Resolves when a lost connection has been replaced. What is opened before that, the SDK opens twice. */
@@ -13,34 +16,41 @@ export interface LossWatch {
   current(): object | undefined;
 }
 
+/** What tells once that it is gone. */
+interface Emitter<Event extends string> {
+  once(event: Event, listener: () => void): unknown;
+}
+
+/** A receiver's link of the AMQP library. */
+export type LinkEvents = Emitter<"receiver_close">;
+
 /** What is asked of the SDK's connection, which its types do not show. Another version may have none: then calls run into their time-outs. */
-interface Connection {
-  once(event: "disconnected", listener: () => void): unknown;
+interface Connection extends Emitter<"disconnected"> {
   isOpen(): boolean;
 }
 
 export function createLossWatch(client: ServiceBusClient): LossWatch {
-  /** By connection, since a lost one is replaced. */
-  const listeners = new WeakMap<Connection, Set<() => void>>();
+  /** By connection and link, since lost ones are replaced. One listener of each: there may be many calls. */
+  const listeners = new WeakMap<object, Set<() => void>>();
 
-  function listenersOf(connection: Connection): Set<() => void> {
-    const known = listeners.get(connection);
-    if (known !== undefined) return known;
-    const created = new Set<() => void>();
-    listeners.set(connection, created);
-    connection.once("disconnected", () => {
-      for (const lost of created) lost();
-      created.clear();
-    });
-    return created;
+  function listen<Event extends string>(emitter: Emitter<Event>, event: Event, lost: () => void): () => void {
+    const waiting = listeners.get(emitter) ?? new Set();
+    if (!listeners.has(emitter)) {
+      listeners.set(emitter, waiting);
+      emitter.once(event, () => {
+        for (const told of waiting) told();
+        waiting.clear();
+      });
+    }
+    waiting.add(lost);
+    return () => waiting.delete(lost);
   }
 
   function next(lost: () => void): () => void {
     const connection = connectionOf(client);
     if (connection === undefined) return () => undefined;
-    const waiting = listenersOf(connection);
-    waiting.add(lost);
-    return () => waiting.delete(lost);
+    sendAtOnce(connection);
+    return listen(connection, "disconnected", lost);
   }
 
   return {
@@ -54,16 +64,29 @@ export function createLossWatch(client: ServiceBusClient): LossWatch {
       const connection = connectionOf(client);
       return connection?.isOpen() === true ? connection : undefined;
     },
-    during(doing, call) {
-      return new Promise((resolve, reject) => {
-        const stop = next(() => {
-          // What the SDK itself says of it comes first: it knows whether there was a connection at all.
-          process.nextTick(() => reject(new LeaseholdError("Unavailable", `${doing}: the connection was lost`)));
-        });
-        call().then(resolve, reject).finally(stop);
-      });
+    async during(doing, call, link) {
+      const lost = Promise.withResolvers<never>();
+      const lose = (what: string) => (): void => {
+        // What the SDK itself says of it comes first: it knows whether there was a connection at all.
+        process.nextTick(() => lost.reject(new LeaseholdError("Unavailable", `${doing}: the ${what} was lost`)));
+      };
+      const stops = [next(lose("connection")), link && listen(link, "receiver_close", lose("link"))];
+      try {
+        return await Promise.race([call(), lost.promise]);
+      } finally {
+        for (const stop of stops) stop?.();
+      }
     },
   };
+}
+
+/**
+ * A settle and a request right after it are two small writes, and the second would wait for the acknowledgement of the first,
+ * 40 ms or more. The option is one of the AMQP library below; it counts for a connection that is not open yet.
+ */
+function sendAtOnce(connection: Connection): void {
+  const options: unknown = Reflect.get(connection, "options");
+  if (typeof options === "object" && options !== null) Reflect.set(options, "tcp_no_delay", true);
 }
 
 function contextOf(client: ServiceBusClient): object | undefined {

@@ -4,7 +4,7 @@ import type { ServiceBusReceivedMessage } from "@azure/service-bus";
 import { deadLetterOf } from "@leasehold/core/driver";
 import { capabilitiesOf, createLockLength, MAX_MESSAGE_BYTES } from "./capabilities.ts";
 import { refusedByServicebus } from "./checks.ts";
-import { byToken, copyOf, deliveryOf, isOnLink, isToken, letterOf, messageOf, redrivenOf } from "./messages.ts";
+import { byToken, copyOf, deliveryOf, isToken, letterOf, linkOf, messageOf, redrivenOf } from "./messages.ts";
 
 const TOKEN = "11111111-2222-3333-4444-555555555555";
 const DUE = new Date(1_800_000_000_000);
@@ -113,9 +113,11 @@ test("a lock token is a GUID, and stands for a message without a link", () => {
   for (const bad of ["", "x", `${TOKEN}x`, TOKEN.slice(0, -1), "\u0000", "null"])
     assert.equal(isToken(bad), false, bad);
   assert.equal(byToken(TOKEN).lockToken, TOKEN);
-  assert.equal(isOnLink(byToken(TOKEN)), true);
-  const on = (isOpen: boolean) => Object.assign(received(), { delivery: { link: { is_open: () => isOpen } } });
-  assert.deepEqual([isOnLink(on(true) as never), isOnLink(on(false) as never)], [true, false]);
+  assert.equal(linkOf(byToken(TOKEN)), undefined);
+  const link = (isOpen: boolean) => ({ is_open: () => isOpen });
+  const on = (isOpen: boolean) => linkOf(Object.assign(received(), { delivery: { link: link(isOpen) } }) as never);
+  assert.notEqual(on(true), "gone");
+  assert.equal(on(false), "gone");
 });
 
 test("what Service Bus would refuse is refused before it is sent", () => {

@@ -7,6 +7,7 @@ import {
   readCopyAttributes,
   withoutMarks,
 } from "@leasehold/core/driver";
+import type { LinkEvents } from "./losses.ts";
 import type { HeldSession } from "./session.ts";
 
 /** A delivery with what only Service Bus has to know of it; it survives a spread, and its absence is no error. */
@@ -130,11 +131,12 @@ export function byToken(lockToken: string, sessionId?: string): ServiceBusReceiv
 }
 
 /**
- * Is the link that it came on still there? The SDK goes by the link's name, and a receiver that came back has the old name:
- * it would wait for the answer to a settle that went nowhere (SB-05).
+ * The link that it came on; `gone`: it is not there any more. The SDK goes by the link's name, and a receiver that came back
+ * has the old name: it would wait for the answer to a settle that went nowhere (SB-05).
  */
-export function isOnLink(message: OnLink): boolean {
-  return message.delivery?.link?.is_open() !== false;
+export function linkOf({ delivery }: OnLink): LinkEvents | "gone" | undefined {
+  const link = delivery?.link;
+  return link?.is_open() === false ? "gone" : link;
 }
 
 function resent(delivery: ServicebusDelivery, messageId: string, sessions: boolean): ServiceBusMessage {

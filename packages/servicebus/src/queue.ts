@@ -36,7 +36,7 @@ import {
   silentLogger,
   systemClock,
 } from "@leasehold/core/driver";
-import { eachByKey, type Sender, sendBatch } from "./batches.ts";
+import { eachByKey, sendBatch } from "./batches.ts";
 import { capabilitiesOf, createLockLength, DEFAULT_LOCK_MS, MAX_LOCK_MS, MAX_MESSAGE_BYTES } from "./capabilities.ts";
 import { refusedByServicebus } from "./checks.ts";
 import { closeInTime, connectClients, type ServicebusConnection } from "./client.ts";
@@ -45,6 +45,7 @@ import { linksOf } from "./entity.ts";
 import { createLossWatch } from "./losses.ts";
 import { type Arrival, copyOf, deliveryOf, isToken, messageOf, type ServicebusDelivery } from "./messages.ts";
 import { namesOf, type ServicebusEntity } from "./names.ts";
+import { createRenewedSender } from "./sender.ts";
 import type { HeldSession } from "./session.ts";
 import { createSessionProbe } from "./session-probe.ts";
 import { createSessions } from "./sessions.ts";
@@ -83,11 +84,7 @@ export function createServicebusQueue(options: ServicebusQueueOptions): QueueDri
   const controlled = linksOf(control, names);
   const polling = createLossWatch(poll);
   const controlling = createLossWatch(control);
-  const ownSender = controlled.sender();
-  const sender: Sender = {
-    createMessageBatch: (given) => controlling.during("sending", () => ownSender.createMessageBatch(given)),
-    sendMessages: (messages, given) => controlling.during("sending", () => ownSender.sendMessages(messages, given)),
-  };
+  const sender = createRenewedSender(controlled.sender, controlling);
   const settlingOf = (of: "messages" | "dead letters"): Settling =>
     createSettling({ onLink: polled.receiver(of), polling, token: controlled.receiver(of), controlling });
   const settling = settlingOf("messages");
@@ -244,7 +241,7 @@ export function createServicebusQueue(options: ServicebusQueueOptions): QueueDri
     async close() {
       if (closing.signal.aborted) return;
       closing.abort();
-      await closeInTime([sessions, streams, letters, ownSender]);
+      await closeInTime([sessions, streams, letters, sender]);
       await release();
     },
   };

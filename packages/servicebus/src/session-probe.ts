@@ -3,10 +3,18 @@ import { fromServicebus } from "./errors.ts";
 
 /** What is there at this moment: the service knows no "next session, or none". */
 export interface SessionProbe {
-  /** Takes sessions that have something, oldest first, at most `max`; those that others hold are passed over. */
-  take(max: number, isOurs: (id: string) => boolean): Promise<readonly ServiceBusSessionReceiver[]>;
+  /** Takes sessions that have something, oldest first, as wanted; those that others hold are passed over. */
+  take(wanted: Wanted, taken: (receiver: ServiceBusSessionReceiver) => void): Promise<void>;
   /** Has this session, which is ours, something to hand out? */
   hasMore(receiver: ServiceBusSessionReceiver): Promise<boolean>;
+}
+
+export interface Wanted {
+  readonly max: number;
+  /** Sessions that are tried, at most. */
+  readonly tries: number;
+  /** Is it held here already? */
+  isOurs(id: string): boolean;
 }
 
 /** Messages that one look sees. */
@@ -50,18 +58,17 @@ export function createSessionProbe(
 
   return {
     hasMore,
-    async take(max, isOurs) {
+    async take({ max, tries, isOurs }, found) {
       const ids = new Set((await peek(browser)).map(({ sessionId = "" }) => sessionId));
-      const found: ServiceBusSessionReceiver[] = [];
-      for (const id of ids) {
-        if (found.length === max) break;
+      const others = [...ids].filter((id) => !isOurs(id)).slice(0, tries);
+      let count = 0;
+      for (const id of others) {
+        if (count === max) break;
         const receiver = isOurs(id) ? undefined : await taken(id);
         if (receiver === undefined) continue;
-        // What was seen before it was ours may be gone.
-        if (await hasMore(receiver)) found.push(receiver);
-        else await receiver.close();
+        found(receiver);
+        count += 1;
       }
-      return found;
     },
   };
 }

@@ -47,6 +47,8 @@ interface Waiter {
 
 /** How long a session is kept for the next receive. In a worker that comes a moment after the settle. */
 const GRACE_MS = 100;
+/** Sessions that are tried at the end of a wait; that of the service itself has seen all of them. */
+const MAX_TRIES = 8;
 /** How long a session that should have something is waited for. */
 const ANSWER_MS = 1_000;
 /** A wait for a session that ends sooner than this, empty, was none. */
@@ -168,36 +170,44 @@ export function createSessions(parts: SessionParts): Sessions {
   }
 
   /** What is there at this moment, in our own sessions and in others. */
-  async function look(max: number): Promise<readonly Arrival[]> {
+  async function look(max: number, tries: number): Promise<readonly Arrival[]> {
     prune();
-    const found: Entry[] = [];
-    for (const entry of inState("resting").slice(0, max)) {
+    const found = inState("resting").slice(0, max);
+    for (const entry of found) {
       entry.timer?.cancel();
       entry.state = "working";
-      if (await probe.hasMore(entry.session.receiver)) found.push(entry);
-      else rest(entry);
     }
-    if (found.length < max) {
-      const receivers = await probe.take(max - found.length, (id) => entries.has(id));
-      found.push(...receivers.map((receiver) => adopt(receiver, "working")));
+    try {
+      if (found.length < max) {
+        const wanted = { max: max - found.length, tries, isOurs: (id: string) => entries.has(id) };
+        await probe.take(wanted, (receiver) => found.push(adopt(receiver, "working")));
+      }
+      const arrivals = await Promise.all(found.map(firstOf));
+      return arrivals.filter((arrival) => arrival !== undefined);
+    } catch (error) {
+      await Promise.all(found.map(drop));
+      throw error;
     }
-    const arrivals = await Promise.all(
-      found.map(async (entry) => {
-        entry.isNew = false;
-        const message = await entry.session.next();
-        if (message === undefined) {
-          throw new LeaseholdError("Unavailable", `${doing}: a session was lost while it was asked`);
-        }
-        entry.arrival = parts.arrivalOf(message, entry.session);
-        return entry.arrival;
-      }),
-    );
-    return arrivals;
   }
 
-  async function looked(max: number): Promise<readonly Arrival[]> {
+  /** The message that a session has now; one that has none is let go. */
+  async function firstOf(entry: Entry): Promise<Arrival | undefined> {
+    const { session } = entry;
+    entry.isNew = false;
+    if (!(await probe.hasMore(session.receiver))) {
+      await drop(entry);
+      return undefined;
+    }
+    const message = await session.next();
+    if (message === undefined)
+      throw new LeaseholdError("Unavailable", `${doing}: a session was lost while it was asked`);
+    entry.arrival = parts.arrivalOf(message, session);
+    return entry.arrival;
+  }
+
+  async function looked(max: number, tries: number): Promise<readonly Arrival[]> {
     try {
-      return await look(max);
+      return await look(max, tries);
     } catch (thrown) {
       const error = fromServicebus(thrown, doing);
       // What was asked was the session, and it comes again; a receive has no lease to lose.
@@ -266,7 +276,9 @@ export function createSessions(parts: SessionParts): Sessions {
     async receive(asked) {
       const arrivals = asked.waitMs === 0 ? [] : await wait(asked);
       // A wait may be over while a session is being opened: it is empty when there is nothing.
-      return arrivals.length > 0 || asked.signal.aborted ? arrivals : looked(asked.max);
+      return arrivals.length > 0 || asked.signal.aborted
+        ? arrivals
+        : looked(asked.max, asked.waitMs === 0 ? Number.POSITIVE_INFINITY : MAX_TRIES);
     },
     async close() {
       closing.abort();

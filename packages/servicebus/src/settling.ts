@@ -2,8 +2,8 @@ import type { ServiceBusReceivedMessage, ServiceBusReceiver } from "@azure/servi
 import { invalid, type LeaseholdError, type Outcome } from "@leasehold/core/driver";
 import { createDispositions } from "./dispositions.ts";
 import { fromServicebus, isAlreadySettled, outcomeOf } from "./errors.ts";
-import type { LossWatch } from "./losses.ts";
-import { byToken, type HeldMessage, isOnLink, isToken, NO_TOKEN, type ServicebusDelivery } from "./messages.ts";
+import type { LinkEvents, LossWatch } from "./losses.ts";
+import { byToken, type HeldMessage, isToken, linkOf, NO_TOKEN, type ServicebusDelivery } from "./messages.ts";
 import type { HeldSession } from "./session.ts";
 
 /** What receivers of all kinds can do with a message. */
@@ -62,9 +62,10 @@ export function createSettling({ onLink, polling, token, controlling }: Settling
     watch: LossWatch,
     doing: string,
     call: () => Promise<void>,
+    link?: LinkEvents,
   ): Promise<LeaseholdError | undefined> {
     try {
-      await watch.during(doing, call);
+      await watch.during(doing, call, link);
       return undefined;
     } catch (error) {
       return fromServicebus(error, doing);
@@ -98,7 +99,9 @@ export function createSettling({ onLink, polling, token, controlling }: Settling
     { doing, by }: Settle,
   ): Promise<Outcome> {
     if (session.isLost()) return { status: "lost" };
-    const error = await tried(polling, doing, () => by(session.receiver, message));
+    const link = linkOf(message);
+    if (link === "gone") return { status: "lost" };
+    const error = await tried(polling, doing, () => by(session.receiver, message), link);
     if (error === undefined || !isAlreadySettled(error)) return outcome(error);
     return outcome(
       await tried(polling, doing, () => by(session.receiver, byToken(message.lockToken ?? "", session.id))),
@@ -117,9 +120,10 @@ export function createSettling({ onLink, polling, token, controlling }: Settling
       if (held === undefined) return settleByToken(delivery, settle);
       const { message, session } = held;
       if (session !== undefined) return settleInSession(message, session, settle);
-      if (!isOnLink(message)) return settleByToken(delivery, settle);
+      const link = linkOf(message);
+      if (link === "gone") return settleByToken(delivery, settle);
       const say = (): Promise<void> => dispositions.say(settle.outcome, () => settle.by(onLink, message));
-      const error = await tried(polling, settle.doing, say);
+      const error = await tried(polling, settle.doing, say, link);
       if (error === undefined || !isAlreadySettled(error)) return outcome(error);
       return settleByToken(delivery, settle);
     },

@@ -1,6 +1,7 @@
 import type { ServiceBusReceivedMessage, ServiceBusReceiver } from "@azure/service-bus";
-import { type Clock, LeaseholdError, sleep, systemClock } from "@leasehold/core/driver";
+import { type Clock, LeaseholdError, sleep } from "@leasehold/core/driver";
 import { closeInTime } from "./client.ts";
+import { stopDrained } from "./drain.ts";
 import { fromServicebus } from "./errors.ts";
 import type { LossWatch } from "./losses.ts";
 import type { Arrival } from "./messages.ts";
@@ -34,14 +35,6 @@ export interface StreamParts {
   /** For a message that came although nobody waits any longer. */
   readonly giveBack: (message: ServiceBusReceivedMessage) => void;
 }
-
-/**
- * The SDK closes a link that has not said after this time, ms, that its credit is taken back. Whatever the broker may have
- * sent on it is locked and lost until its lock ends.
- */
-const DRAIN_MS = 200;
-/** Timers of Node may be early by a fraction of a millisecond. */
-const DRAIN_UNANSWERED_MS = DRAIN_MS - 5;
 
 export function createStreams(parts: StreamParts): Streams {
   const { clock, doing, watch, createReceiver } = parts;
@@ -189,24 +182,27 @@ function listen(parts: StreamParts, link: Link): Listening {
       return failure;
     },
     async stop(how) {
-      const from = systemClock.monotonic();
-      const closing = subscription?.close();
-      // From here on nothing more is asked for, so the calls may end.
-      stopped.resolve();
-      // A link that cannot be opened would be tried for ever.
-      if (failure !== undefined) opening.abort();
+      const stopping = stopDrained(link.receiver, failed.promise, () => {
+        const closing = subscription?.close();
+        // From here on nothing more is asked for, so the calls may end.
+        stopped.resolve();
+        // A link that cannot be opened would be tried for ever.
+        if (failure !== undefined) opening.abort();
+        return closing;
+      });
       if (how === "unheard") {
         isHeard = false;
         for (const { message } of arrivals.splice(0)) giveBack(message);
       }
+      let isDrained = false;
       try {
-        await closing;
+        isDrained = await stopping;
       } catch (error) {
         fail(error);
       }
       stopWatching();
       isHeard = false;
-      return systemClock.monotonic() - from < DRAIN_UNANSWERED_MS;
+      return isDrained;
     },
   };
 }
