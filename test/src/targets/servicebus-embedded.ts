@@ -3,7 +3,7 @@ import { createTimeline } from "@leasehold/core/memory";
 import { type Fault, type ServicebusEmulator, type ServicebusOptions, startServicebus } from "@leasehold/emulators";
 import { createClients, type ServicebusClients } from "@leasehold/servicebus";
 import type { FaultyVerb, QueueFault } from "../queue/harness.ts";
-import { playServer } from "./played-server.ts";
+import { type PlayedServer, playServer } from "./played-server.ts";
 import {
   closeAll,
   type EntityShape,
@@ -31,6 +31,8 @@ const RIGHT_KEY = "right";
 export const PAUSE_MS = 2;
 /** As every entity has it unless it says otherwise (SB-02). */
 const LOCK_MS = 60_000;
+/** The server lets nobody wait longer for a session, ms of its own time. */
+const SESSION_WAIT_MS = 61_000;
 /** When a token ends that does not, in seconds since the epoch: in the year 2100. */
 const LATE_SECONDS = 4_102_444_800;
 
@@ -70,7 +72,7 @@ export async function embeddedSide(options: ServicebusOptions = {}): Promise<Ser
     stop: server.pause,
     start: server.resume,
     async close() {
-      await closeAll(pairs);
+      await closePlayed(pairs, played);
       await server.stop();
       played.end();
     },
@@ -86,6 +88,12 @@ export function createPlayedClients({ endpoint }: ServicebusEmulator, keyName = 
   return createClients({
     connectionString: `Endpoint=${endpoint};SharedAccessSignature=SharedAccessSignature ${signature};UseDevelopmentEmulator=true`,
   });
+}
+
+/** Lets a wait for a session end first: the SDK keeps a timer for it, which an orderly end of the connection does not stop. */
+export async function closePlayed(pairs: readonly ServicebusClients[], played: PlayedServer): Promise<void> {
+  await played.wait(SESSION_WAIT_MS);
+  await closeAll(pairs);
 }
 
 export function makeEntity(server: ServicebusEmulator, shape: EntityShape): ServicebusEntity {

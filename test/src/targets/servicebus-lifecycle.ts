@@ -4,8 +4,8 @@ import { createServicebusQueue, type ServicebusClients } from "@leasehold/servic
 import type { LifecycleHarness } from "../lifecycle/harness.ts";
 import type { BrokerPort } from "../lifecycle/world.ts";
 import type { QueueSide, Sides } from "./played-lifecycle.ts";
-import { createPlayedClients, makeEntity } from "./servicebus-embedded.ts";
-import { closeAll, MANY_DELIVERIES, pathOf, redriveByHand, type ServicebusEntity } from "./servicebus-side.ts";
+import { closePlayed, createPlayedClients, makeEntity } from "./servicebus-embedded.ts";
+import { MANY_DELIVERIES, pathOf, redriveByHand, type ServicebusEntity } from "./servicebus-side.ts";
 
 export interface ServicebusLifecycleVariant {
   readonly sessions: boolean;
@@ -20,7 +20,7 @@ const MAX_MESSAGE_BYTES = 1_048_576;
 
 /** The Service Bus driver on the embedded server. */
 export function servicebusQueues({ sessions, server: options }: ServicebusLifecycleVariant): Sides["queues"] {
-  return async (timeline): Promise<QueueSide> => {
+  return async (timeline, played): Promise<QueueSide> => {
     const server = await startServicebus({ ...options, clock: timeline.clock() });
     const pairs: ServicebusClients[] = [];
     const drivers: QueueDriver[] = [];
@@ -49,7 +49,7 @@ export function servicebusQueues({ sessions, server: options }: ServicebusLifecy
       },
       async stop() {
         for (const driver of drivers) await driver.close();
-        await closeAll(pairs);
+        await closePlayed(pairs, played);
         await server.stop();
       },
     };
