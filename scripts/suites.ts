@@ -16,6 +16,7 @@ function demoOn(provider: string): Suite {
 /** What `pnpm test` runs, in this order, each in a process of its own. */
 export const suites: readonly Suite[] = [
   { name: "unit", command: ["node", "scripts/unit.ts"] },
+  { name: "servers", command: ["node", "scripts/unit.ts", "--servers"] },
   { name: "conformance", command: ["node", "test/src/cli/conformance.ts"] },
   { name: "simulation", command: ["node", "test/src/cli/simulate.ts", "--seeds", "10000"] },
   { name: "mutants", command: ["node", "test/src/cli/mutants.ts"] },
