@@ -1,7 +1,7 @@
 /**
  * The unit tests: every `*.test.ts` beside what it tests, in one `node --test`. With `--servers` instead those that start servers
  * and processes, and wait for them. Parameters that are files limit the run to them; parameters that begin with `-` go to Node.
- * A test that takes longer than 30 s has failed, so that one that never ends cannot hold up the run.
+ * A test that takes longer than three minutes has failed, so that one that never ends cannot hold up the run.
  */
 import { pathToFileURL } from "node:url";
 import { runProcess } from "./run-process.ts";
@@ -34,7 +34,7 @@ if (selected.length === 0) {
   console.error("No unit tests found.");
   process.exit(1);
 }
-const { code } = await runProcess(["node", "--test", "--test-timeout=30000", ...reporters, ...flags, ...selected], {
+const { code } = await runProcess(["node", "--test", "--test-timeout=180000", ...reporters, ...flags, ...selected], {
   output: "stream",
 });
 process.exitCode = code;
