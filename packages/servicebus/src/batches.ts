@@ -1,16 +1,19 @@
-import type { ServiceBusMessage, ServiceBusSender } from "@azure/service-bus";
+import type { ServiceBusMessage, ServiceBusMessageBatch } from "@azure/service-bus";
 import type { Outcome, SendOutcome } from "@leasehold/core/driver";
 import { fromServicebus, outcomeOf } from "./errors.ts";
 
 /** The most that one batch may have, whatever its link takes of a single message (SB-43). */
 const MAX_BATCH_BYTES = 1_048_576;
 
-interface SendOptions {
+export interface SendOptions {
   readonly abortSignal?: AbortSignal;
 }
 
 /** What sending takes of a sender. */
-export type Sender = Pick<ServiceBusSender, "createMessageBatch" | "sendMessages">;
+export interface Sender {
+  createMessageBatch(options: SendOptions & { readonly maxSizeInBytes?: number }): Promise<ServiceBusMessageBatch>;
+  sendMessages(messages: ServiceBusMessage | ServiceBusMessageBatch, options: SendOptions): Promise<void>;
+}
 
 /** One call: the first of several messages. */
 interface Call {

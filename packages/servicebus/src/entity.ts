@@ -13,7 +13,7 @@ export interface EntityLinks {
   sender(): ServiceBusSender;
   /** Waits for a session that has something, as long as a call of this client may take. */
   acceptNext(signal: AbortSignal): Promise<ServiceBusSessionReceiver>;
-  accept(sessionId: string): Promise<ServiceBusSessionReceiver>;
+  accept(sessionId: string, signal?: AbortSignal): Promise<ServiceBusSessionReceiver>;
 }
 
 /** Locks are renewed by core (SB-09), and bodies are text that is ours to read (SB-42). */
@@ -36,9 +36,13 @@ export function linksOf(client: ServiceBusClient, { target, subscription }: Enti
       subscription === undefined
         ? client.acceptNextSession(target, { ...FIXED, abortSignal })
         : client.acceptNextSession(target, subscription, { ...FIXED, abortSignal }),
-    accept: (sessionId) =>
+    accept: (sessionId, signal) =>
       subscription === undefined
-        ? client.acceptSession(target, sessionId, { ...FIXED })
-        : client.acceptSession(target, subscription, sessionId, { ...FIXED }),
+        ? client.acceptSession(target, sessionId, { ...FIXED, ...ending(signal) })
+        : client.acceptSession(target, subscription, sessionId, { ...FIXED, ...ending(signal) }),
   };
+}
+
+function ending(abortSignal: AbortSignal | undefined): { readonly abortSignal?: AbortSignal } {
+  return abortSignal === undefined ? {} : { abortSignal };
 }

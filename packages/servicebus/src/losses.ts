@@ -5,9 +5,10 @@ import { LeaseholdError } from "@leasehold/core/driver";
 export interface LossWatch {
   /**
    * The call, or `Unavailable` as soon as its connection is lost, or the link that it is made on: the SDK lets it wait for an
-   * answer until its time is over.
+   * answer until its time is over. `lost` aborts then, for calls that open a link: the SDK asks for a token under a lock that
+   * all its links share, and would hold that for a minute.
    */
-  during<T>(doing: string, call: () => Promise<T>, link?: LinkEvents): Promise<T>;
+  during<T>(doing: string, call: (lost: AbortSignal) => Promise<T>, link?: LinkEvents): Promise<T>;
   /** Calls back at the next loss, once; answers how to stop that. */
   next(lost: () => void): () => void;
   /** Resolves when a lost connection has been replaced. What is opened before that, the SDK opens twice. */
@@ -66,13 +67,17 @@ export function createLossWatch(client: ServiceBusClient): LossWatch {
     },
     async during(doing, call, link) {
       const lost = Promise.withResolvers<never>();
+      const loss = new AbortController();
       const lose = (what: string) => (): void => {
         // What the SDK itself says of it comes first: it knows whether there was a connection at all.
-        process.nextTick(() => lost.reject(new LeaseholdError("Unavailable", `${doing}: the ${what} was lost`)));
+        process.nextTick(() => {
+          lost.reject(new LeaseholdError("Unavailable", `${doing}: the ${what} was lost`));
+          loss.abort();
+        });
       };
       const stops = [next(lose("connection")), link && listen(link, "receiver_close", lose("link"))];
       try {
-        return await Promise.race([call(), lost.promise]);
+        return await Promise.race([call(loss.signal), lost.promise]);
       } finally {
         for (const stop of stops) stop?.();
       }

@@ -140,7 +140,15 @@ export function createServicebusQueue(options: ServicebusQueueOptions): QueueDri
   const sessions = createSessions({
     clock,
     doing,
-    acceptNext: (signal) => polling.during(doing, () => polled.acceptNext(signal)),
+    acceptNext: (signal) =>
+      polling.during(doing, async (lost) => {
+        const ending = endingWith(signal, lost);
+        try {
+          return await polled.acceptNext(ending.signal);
+        } finally {
+          ending.release();
+        }
+      }),
     probe: createSessionProbe(polled.receiver(), polled.accept, (call) => polling.during(doing, call)),
     arrivalOf,
     locked,

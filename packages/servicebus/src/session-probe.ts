@@ -24,8 +24,8 @@ type From = NonNullable<ServiceBusReceivedMessage["sequenceNumber"]>;
 
 export function createSessionProbe(
   browser: ServiceBusReceiver,
-  accept: (id: string) => Promise<ServiceBusSessionReceiver>,
-  during: <T>(call: () => Promise<T>) => Promise<T>,
+  accept: (id: string, signal: AbortSignal) => Promise<ServiceBusSessionReceiver>,
+  during: <T>(call: (lost: AbortSignal) => Promise<T>) => Promise<T>,
 ): SessionProbe {
   /** The first number there is. The SDK goes on from where the last peek ended unless it is told from where. */
   let start: From | undefined;
@@ -36,7 +36,7 @@ export function createSessionProbe(
     const from = start === undefined ? {} : { fromSequenceNumber: start };
     // The option is not in the SDK's types; without it the bodies come along.
     const options = { ...from, omitMessageBody: true };
-    const messages = await during(() => receiver.peekMessages(MAX_PEEKED, options));
+    const messages = await during((abortSignal) => receiver.peekMessages(MAX_PEEKED, { ...options, abortSignal }));
     const first = messages[0]?.sequenceNumber;
     if (first !== undefined) start ??= first.sub(first);
     return messages.filter(({ state }) => state === "active");
@@ -45,7 +45,7 @@ export function createSessionProbe(
   /** `undefined`: somebody else has it. */
   async function taken(id: string): Promise<ServiceBusSessionReceiver | undefined> {
     try {
-      return await during(() => accept(id));
+      return await during((lost) => accept(id, lost));
     } catch (error) {
       if (fromServicebus(error, "accepting a session").code === "LeaseHeld") return undefined;
       throw error;
