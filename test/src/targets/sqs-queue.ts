@@ -5,6 +5,7 @@ import type { SqsOptions } from "@leasehold/emulators";
 import { createSqsQueue, openSqsQueue } from "@leasehold/sqs";
 import type { QueueHarness, QueueWishes } from "../queue/harness.ts";
 import type { HarnessSource } from "../suite/run.ts";
+import { REAL_TIME } from "./real-time.ts";
 import { embeddedSide } from "./sqs-embedded.ts";
 import { remoteSide } from "./sqs-remote.ts";
 import { cannotOf, makeQueue, type SqsQueue, type SqsSide } from "./sqs-side.ts";
@@ -23,6 +24,7 @@ const MANY_DELIVERIES = 1_000;
 /** The SQS driver and a server of its own for each case, or the server at the endpoint that was asked for. */
 export function sqsQueueSource(variant: SqsVariant): HarnessSource<QueueHarness> {
   return {
+    pace: ({ endpoint }) => (endpoint === undefined ? undefined : REAL_TIME),
     open: async ({ endpoint }) =>
       sqsQueueHarness(endpoint === undefined ? await embeddedSide(variant) : remoteSide(endpoint), variant),
   };
