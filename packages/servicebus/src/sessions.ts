@@ -49,8 +49,8 @@ interface Waiter {
 const GRACE_MS = 100;
 /** Sessions that are tried at the end of a wait; that of the service itself has seen all of them. */
 const MAX_TRIES = 8;
-/** How long a session that should have something is waited for. */
-const ANSWER_MS = 1_000;
+/** How long a session that should have something is waited for: what was seen in it may be gone before it comes. */
+const ANSWER_MS = 5_000;
 /** A wait for a session that ends sooner than this, empty, was none. */
 const MIN_ACCEPT_MS = 100;
 
@@ -64,9 +64,11 @@ export function createSessions(parts: SessionParts): Sessions {
 
   const inState = (state: Entry["state"]): Entry[] => [...entries.values()].filter((entry) => entry.state === state);
 
+  const isOurs = (entry: Entry): boolean => entries.get(entry.session.id) === entry;
+
   function drop(entry: Entry): Promise<void> {
     entry.timer?.cancel();
-    if (entries.get(entry.session.id) === entry) entries.delete(entry.session.id);
+    if (isOurs(entry)) entries.delete(entry.session.id);
     return entry.session.close();
   }
 
@@ -137,7 +139,7 @@ export function createSessions(parts: SessionParts): Sessions {
       if (session.leftMs() < lockMs() / 2) parts.locked(await session.renew());
       // An empty session is not waited for: others may have something.
       const message = isNew || (await probe.hasMore(session.receiver)) ? await session.next() : undefined;
-      if (message !== undefined) {
+      if (message !== undefined && isOurs(entry)) {
         entry.arrival = parts.arrivalOf(message, session);
         entry.state = "ready";
         dropAfter(entry, GRACE_MS);
@@ -181,6 +183,7 @@ export function createSessions(parts: SessionParts): Sessions {
       if (found.length < max) {
         const wanted = { max: max - found.length, tries, isOurs: (id: string) => entries.has(id) };
         await probe.take(wanted, (receiver) => found.push(adopt(receiver, "working")));
+        if (closing.signal.aborted) throw new LeaseholdError("Unavailable", `${doing}: the driver was closed`);
       }
       const arrivals = await Promise.all(found.map(firstOf));
       return arrivals.filter((arrival) => arrival !== undefined);
@@ -198,7 +201,13 @@ export function createSessions(parts: SessionParts): Sessions {
       await drop(entry);
       return undefined;
     }
-    const message = await session.next();
+    let isLate = false;
+    const timer = clock.setTimer(Math.min(ANSWER_MS, lockMs() / 4), () => {
+      isLate = true;
+      void drop(entry);
+    });
+    const message = await session.next().finally(timer.cancel);
+    if (isLate) return undefined;
     if (message === undefined)
       throw new LeaseholdError("Unavailable", `${doing}: a session was lost while it was asked`);
     entry.arrival = parts.arrivalOf(message, session);
@@ -245,7 +254,7 @@ export function createSessions(parts: SessionParts): Sessions {
   }
 
   function settled(entry: Entry, isGone: boolean): void {
-    if (entries.get(entry.session.id) !== entry) return;
+    if (!isOurs(entry)) return;
     const isAlone = entry.arrival?.message.messageId === entry.session.id;
     if (isGone && isAlone) {
       // A message without a key is a session by itself: nothing comes after it.
@@ -255,10 +264,11 @@ export function createSessions(parts: SessionParts): Sessions {
   }
 
   function hold(entry: Entry, forMs: number): void {
-    if (entries.get(entry.session.id) !== entry) return;
+    if (!isOurs(entry)) return;
     const { session } = entry;
     const until = clock.monotonic() + forMs;
     const beat = (): void => {
+      if (!isOurs(entry)) return;
       entry.timer = clock.setTimer(Math.min(until - clock.monotonic(), session.leftMs() / 2), () => {
         if (clock.monotonic() >= until) rest(entry);
         else
