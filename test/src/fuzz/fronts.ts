@@ -87,7 +87,8 @@ function startServer(name: string): Promise<Emulator> {
 async function passThrough(name: string, port: number): Promise<void> {
   const queue = (providers[name] as ChaosProvider).openQueue(port);
   try {
-    await queue.send([{ id: "one", body: "{}", contentType: "application/json" }]);
+    const [sent] = await queue.send([{ id: "one", body: "{}", contentType: "application/json" }]);
+    if (sent?.status !== "confirmed") throw sent?.error ?? new Error("not sent");
     const deliveries = await queue.receive({ max: 5, waitMs: 10_000, leaseMs: 10_000 });
     if (deliveries.length === 0) throw new Error("nothing was received");
     const items = deliveries.map((delivery) => ({ delivery, leaseMs: 20_000 }));

@@ -19,8 +19,8 @@ export interface Usage {
   readonly handles: number;
 }
 
-/** Connections at a time. */
-const BESIDE = 8;
+/** Connections at a time: most of them only wait. */
+const BESIDE = 32;
 
 /**
  * Records what the real SDK says to a server, and says it again in `inputs` wrong ways, on a connection each. Rejects when the
