@@ -48,6 +48,15 @@ const GARBAGE: Readonly<Record<string, readonly Buffer[]>> = {
     SASL,
     frame([0x00, 0x53, 0x41, 0xc0, 0x0b, 0x01, 0xa3, 0x08, ...Buffer.from("toString")], 1),
   ],
+  // Without a guard it is the memory of the process that ends.
+  "an array of four billion items without bytes": [
+    AMQP,
+    frame([0x00, 0x53, 0x10, 0xf0, 0, 0, 0, 9, 0xff, 0xff, 0xff, 0xff, 0x45]),
+  ],
+  "an array of four billion ids that are not there": [
+    AMQP,
+    frame([0x00, 0x53, 0x10, 0xf0, 0, 0, 0, 9, 0xff, 0xff, 0xff, 0xff, 0x98]),
+  ],
   "an answer that nobody asked for": [SASL, frame([0x00, 0x53, 0x43, 0xc0, 0x03, 0x01, 0xa0, 0x00], 1)],
 };
 
@@ -79,6 +88,16 @@ describe("what nobody should send to the Service Bus server", () => {
     }
     await send("after");
     assert.equal(String((await one()).body), "after");
+  });
+
+  it("a frame of two gigabytes is not waited for", async (test) => {
+    const { servicebus } = await openServicebus(test);
+    const socket = connect(Number(new URL(servicebus.endpoint).port), "127.0.0.1");
+    test.after(() => socket.destroy());
+    socket.resume();
+    // No end: the server has to hang up by itself.
+    socket.write(Buffer.concat([AMQP, Buffer.from([0x7f, 0xff, 0xff, 0xff, 2, 0, 0, 0])]));
+    await closeOf(socket);
   });
 
   it("a link to nowhere is refused, and other links of the connection go on", async (test) => {

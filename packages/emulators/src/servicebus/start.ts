@@ -1,6 +1,7 @@
 import type { BrokerActs } from "../broker-acts.ts";
 import { createCallBook } from "../calls.ts";
 import { steadyClock } from "../clock.ts";
+import { createEndingClock } from "../ending-clock.ts";
 import { createFaultPlan } from "../faults.ts";
 import type { Emulator, EmulatorOptions } from "../shape.ts";
 import { createActs } from "./acts.ts";
@@ -41,7 +42,7 @@ const KEY_NAME = "RootManageSharedAccessKey";
 
 /** Starts a Service Bus namespace on 127.0.0.1. It speaks AMQP 1.0, and keeps everything in memory. */
 export async function startServicebus(options: ServicebusOptions = {}): Promise<ServicebusEmulator> {
-  const clock = options.clock ?? steadyClock;
+  const clock = createEndingClock(options.clock ?? steadyClock);
   const calls = createCallBook();
   const faults = createFaultPlan(options.faults ?? [], options.latencyMs ?? 0);
   const namespace = createNamespace(clock);
@@ -75,8 +76,8 @@ export async function startServicebus(options: ServicebusOptions = {}): Promise<
     pause: listener.pause,
     resume: listener.resume,
     async stop() {
-      namespace.close();
       await listener.stop();
+      clock.end();
     },
   };
 }

@@ -24,6 +24,9 @@ export interface ConnectionListener {
   attachSender(link: AmqpLink): void;
 }
 
+/** More than the longest message of any entity: 100 MB (SB-43). */
+const LONGEST_FRAME_BYTES = 128 * 1_048_576;
+
 export function acceptConnection(
   container: ReturnType<typeof createContainer>,
   socket: Socket,
@@ -96,6 +99,10 @@ export function acceptConnection(
   amqp.on("session_close", ({ session }) => endSession(session));
   amqp.on("disconnected", end);
   amqp.accept(socket);
+  // After rhea, which waits for a frame however long it says that it is.
+  socket.on("data", () => {
+    if ((amqp.frame_size ?? 0) > LONGEST_FRAME_BYTES) connection.cut();
+  });
   socket.once("close", () => {
     end();
     // A socket that was destroyed here says nothing to rhea, whose timers would go on.

@@ -129,6 +129,8 @@ export interface SendingLink extends AmqpLink {
 }
 
 export interface AmqpConnection {
+  /** Of a frame that has not come in whole. */
+  readonly frame_size?: number | undefined;
   accept(socket: Socket): void;
   eof(): void;
   _register(): void;
@@ -140,8 +142,10 @@ export interface AmqpConnection {
 }
 
 interface Reader {
+  readonly buffer: Buffer;
   position: number;
   read(): Typed;
+  read_array_items(count: number, type: object): unknown[];
 }
 
 interface Writer {
@@ -151,7 +155,7 @@ interface Writer {
 }
 
 interface Types {
-  Reader: new (buffer: Buffer) => Reader;
+  Reader: { new (buffer: Buffer): Reader; readonly prototype: Reader };
   Writer: new () => Writer;
   Long(value: number | Buffer): Typed;
   wrap(value: unknown): Typed;
@@ -235,6 +239,24 @@ export function isTrue(value: unknown): boolean {
   return value === true || value === 1;
 }
 
+let isGuarded = false;
+
+/**
+ * Keeps an array to as many items as its frame has bytes. rhea believes a count of four billion items that have no bytes of
+ * their own, or whose bytes it does not look at, until the memory is used up; all else that is too long it finds out itself.
+ */
+function guardArrays(): void {
+  if (isGuarded) return;
+  isGuarded = true;
+  const reader = types.Reader.prototype;
+  const readItems = reader.read_array_items;
+  reader.read_array_items = function (count, type) {
+    if (count > this.buffer.length) throw new RangeError(`An array of ${count} items in ${this.buffer.length} bytes.`);
+    return readItems.call(this, count, type);
+  };
+}
+
 export function createContainer(options: object): Container {
+  guardArrays();
   return library.create_container(options);
 }

@@ -33,8 +33,12 @@ export function createTokens(clock: EmulatorClock, { keyName, lifetimeMs }: Toke
 
   function watch(): void {
     const now = clock.now();
-    const next = Math.min(...[...until.values()].filter((end) => end > now));
-    alarm.set(Number.isFinite(next) ? next : undefined);
+    let next: number | undefined;
+    for (const [path, end] of until) {
+      if (end <= now) until.delete(path);
+      else if (Number.isFinite(end)) next = Math.min(next ?? end, end);
+    }
+    alarm.set(next);
   }
 
   function covers(path: string): boolean {
@@ -50,6 +54,8 @@ export function createTokens(clock: EmulatorClock, { keyName, lifetimeMs }: Toke
       if (keyName !== undefined && keyNameOf(token) !== keyName) {
         throw unauthorized("InvalidSignature: the token is not one of the key that is let in.");
       }
+      // What nobody asks for is not kept.
+      if (!isStrict) return;
       until.set(path, clock.now() + (lifetimeMs ?? Number.POSITIVE_INFINITY));
       watch();
     },

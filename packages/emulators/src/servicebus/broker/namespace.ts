@@ -19,7 +19,6 @@ export interface Namespace {
   createSubscription(topic: string, name: string, settings: EntitySettings): void;
   /** Throws `amqp:not-found`. */
   find(path: string): Entity;
-  close(): void;
 }
 
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._/~-]{0,258}[A-Za-z0-9_])?$/;
@@ -70,12 +69,6 @@ export function createNamespace(clock: EmulatorClock): Namespace {
       const found = entities.get(path.toLowerCase());
       if (found === undefined) throw entityNotFound(path);
       return found;
-    },
-    close() {
-      for (const entity of entities.values()) {
-        if (entity.kind === "topic") entity.topic.close();
-        else entity.queue.close();
-      }
     },
   };
 }

@@ -29,7 +29,6 @@ export interface Queue {
   checkReceiver(wantsSession: boolean): void;
   /** Something was done to the inventory from outside: those who wait look again. */
   changed(): void;
-  close(): void;
 }
 
 /** One receiver at a queue. Once it has ended, or lost its session, there is nothing for it. */
@@ -159,6 +158,5 @@ export function createQueue(
       );
     },
     changed,
-    close: alarm.cancel,
   };
 }

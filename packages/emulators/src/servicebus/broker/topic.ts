@@ -12,7 +12,6 @@ export interface Topic {
   readonly path: string;
   readonly inbox: Inbox;
   subscribe(subscription: Queue): void;
-  close(): void;
 }
 
 export function createTopic(clock: EmulatorClock, path: string, settings: Required<TopicSettings>): Topic {
@@ -61,6 +60,5 @@ export function createTopic(clock: EmulatorClock, path: string, settings: Requir
       changed,
     }),
     subscribe: (subscription) => void subscriptions.push(subscription),
-    close: alarm.cancel,
   };
 }
