@@ -11,6 +11,8 @@ import { providers } from "../chaos/providers.ts";
 import { type ChaosReport, runChaos } from "../chaos/run.ts";
 
 const MINUTE_MS = 60_000;
+/** Findings of a run that are printed. */
+const SHOWN = 20;
 
 function numberOf(text: string | undefined, name: string, otherwise: number): number {
   if (text === undefined) return otherwise;
@@ -32,7 +34,8 @@ function print(
   console.log(`  attempts: ${pairs(byHow)}; ${repeats} messages outlived their tasks`);
   console.log(`  storm: ${pairs(storm)}`);
   console.log(`  outside: ${pairs(Object.entries(outside))}`);
-  for (const { invariant, text } of findings) console.log(`  failed: invariant ${invariant}: ${text}`);
+  for (const { invariant, text } of findings.slice(0, SHOWN)) console.log(`  failed: invariant ${invariant}: ${text}`);
+  if (findings.length > SHOWN) console.log(`  failed: and ${findings.length - SHOWN} more`);
 }
 
 async function main(): Promise<number> {
