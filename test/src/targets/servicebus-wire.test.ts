@@ -8,14 +8,10 @@ import {
   type ServicebusOptions,
   startServicebus,
 } from "@leasehold/emulators";
-import {
-  createClients,
-  createServicebusQueue,
-  type ServicebusClients,
-  type ServicebusDelivery,
-} from "@leasehold/servicebus";
+import { createServicebusQueue, type ServicebusClients, type ServicebusDelivery } from "@leasehold/servicebus";
 import { abandon, complete, deadLetter, message, send, settle } from "../queue/support.ts";
 import { type PlayedServer, playServer } from "./played-server.ts";
+import { closePlayed, createPlayedClients, PAUSE_MS } from "./servicebus-embedded.ts";
 
 /** What only Service Bus has: links and tokens that end during a long handler, locks of sessions, copies beside duplicate detection. */
 interface Opened {
@@ -37,13 +33,13 @@ async function open(
   }: { readonly entity?: EntitySettings; readonly emulator?: ServicebusOptions } = {},
 ): Promise<Opened> {
   const timeline = createTimeline();
-  const played = playServer(timeline, { pauseMs: 2 });
+  const played = playServer(timeline, { pauseMs: PAUSE_MS });
   const emulator = await startServicebus({ ...options, clock: timeline.clock() });
   emulator.createQueue("main", { lockDurationMs: LOCK_MS, maxDeliveryCount: 1_000, ...entity });
   const pairs: ServicebusClients[] = [];
   const drivers: QueueDriver[] = [];
   const connect = (): ServicebusClients => {
-    const pair = createClients({ connectionString: emulator.connectionString });
+    const pair = createPlayedClients(emulator);
     pairs.push(pair);
     return pair;
   };
@@ -55,7 +51,7 @@ async function open(
   };
   context.after(async () => {
     for (const driver of drivers) await driver.close();
-    for (const { poll, control } of pairs) for (const client of [poll, control]) await client.close();
+    await closePlayed(pairs, played);
     await emulator.stop();
     played.end();
   });
