@@ -11,8 +11,15 @@ const keeper = fileURLToPath(import.meta.url);
  * Runs a program that ends with this process, in whatever way this one ends: between the two there is a keeper that watches a pipe,
  * and a process that was killed closes its pipes.
  */
-export function spawnTied(program: string, parameters: readonly string[]): TiedProcess {
-  return spawn(process.execPath, [keeper, program, ...parameters], { stdio: ["pipe", "ignore", "pipe"] });
+export function spawnTied(
+  program: string,
+  parameters: readonly string[],
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): TiedProcess {
+  return spawn(process.execPath, [keeper, program, ...parameters], {
+    env: environment,
+    stdio: ["pipe", "ignore", "pipe"],
+  });
 }
 
 function keep(program: string, parameters: readonly string[]): void {
