@@ -15,7 +15,7 @@ export interface ExternalSystem {
   /** An effect on one of the endpoints, as a user defines it. */
   effect(
     kind: EndpointKind,
-    options?: Partial<Pick<EffectDefinition, "name" | "guard" | "scope" | "key" | "externalId">>,
+    options?: Partial<Pick<EffectDefinition, "name" | "guard" | "scope" | "key" | "externalId" | "verify">>,
   ): EffectDefinition<unknown, Thing, Thing>;
   /** How the next calls of this name behave; each behaviour is used once, in order, then all is well again. */
   next(call: "commit" | "find", ...behaviours: readonly Behaviour[]): void;

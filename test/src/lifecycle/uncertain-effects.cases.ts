@@ -109,6 +109,36 @@ export const uncertainEffects: Suite<LifecycleHarness> = {
       },
     },
     {
+      name: "what verify answers names nothing: no receipt, until it does",
+      async run(harness) {
+        const world = await harness.open();
+        let answers = 0;
+        const task = publishing(world, "idempotent", {
+          verify: () =>
+            (++answers === 1
+              ? { externalId: undefined, status: "there" }
+              : { externalId: "1", status: "there" }) as never,
+        });
+        const taskId = await enqueue(world, world.client(), task);
+        world.worker("a", { tasks: [task] });
+        const record = await world.reaches(taskId, "settled");
+        assert.equal(record.settlement_receipt?.external_id, "1");
+        assert.ok(answers >= 2);
+      },
+    },
+    {
+      name: "a commit that failed without an answer, and cannot be read back: the record says what it said",
+      async run(harness) {
+        const world = await harness.open();
+        const task = publishing(world, "unreadable");
+        world.system.next("commit", { refuse: new Error("the line is dead") });
+        const taskId = await enqueue(world, world.client(), task);
+        world.worker("a", { tasks: [task] });
+        const record = await world.reaches(taskId, "parked");
+        assert.match(record.end_reason ?? "", /the line is dead/);
+      },
+    },
+    {
       name: "settledBy: on the last attempt too, its receipt settles the task whatever the handler throws after it",
       async run(harness) {
         const world = await harness.open();

@@ -102,7 +102,9 @@ export function createClient(options: ClientOptions): Client {
   return {
     enqueue: (definition, input, enqueueOptions = {}) => enqueue(context, definition, input, enqueueOptions),
     watch: (task, watchOptions = {}) => watch(context, idOf(task), watchOptions.signal),
-    async result(task, { timeout, signal } = {}) {
+    async result(task, resultOptions = {}) {
+      checkOptionNames(resultOptions, RESULT_OPTIONS, "result");
+      const { timeout, signal } = resultOptions;
       const untilMonotonic =
         timeout === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() + durationMs(timeout, "timeout");
       return waitForEnd(context, idOf(task), untilMonotonic, signal);
@@ -121,6 +123,8 @@ export function createClient(options: ClientOptions): Client {
     reopen: async (task, reopenOptions = {}) => reopen(context, idOf(task), reopenOptions),
   };
 }
+
+const RESULT_OPTIONS: Readonly<Record<keyof ResultOptions, true>> = { timeout: true, signal: true };
 
 /** Every option, so that a misspelt one is refused instead of ignored. */
 const OPTIONS: Readonly<Record<keyof ClientOptions, true>> = {

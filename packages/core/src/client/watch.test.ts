@@ -190,3 +190,9 @@ test("tasks of one run, page by page", async () => {
     ids,
   );
 });
+
+test("a misspelt option of result is refused: without its limit it would wait for ever", async () => {
+  const { client } = setup();
+  const { task } = await client.enqueue(PUBLISH, { title: "Hello" });
+  await assert.rejects(client.result(task, { timout: "1m" } as never), { code: "InvalidArgument" });
+});

@@ -210,7 +210,7 @@ async function afterFailedCommit(step: EffectStep, earlier: EffectState | undefi
   if (before === undefined) throw error;
   if (effect.find === null) {
     throw new ParkError(
-      `effect ${slot}: the commit failed without an answer, and ${effect.externalSystem} cannot be read back`,
+      `effect ${slot}: the commit failed without an answer (${errorText(error)}), and ${effect.externalSystem} cannot be read back`,
       { cause: error },
     );
   }
@@ -218,7 +218,7 @@ async function afterFailedCommit(step: EffectStep, earlier: EffectState | undefi
   if (readback.found === "verified") return finish(step, readback.verified);
   if (readback.found === "absent" && guardOf(effect) === "none") {
     throw new ParkError(
-      `effect ${slot}: the commit failed without an answer, it was not found, and nothing guards it against being made twice`,
+      `effect ${slot}: the commit failed without an answer (${errorText(error)}), it was not found, and nothing guards it against being made twice`,
       { cause: error },
     );
   }

@@ -132,6 +132,9 @@ export async function release(attempt: Attempt, options: Release): Promise<Endin
       }),
   );
   telemetry.retried(attempt.label, options.errorClass);
+  if (options.error !== undefined) {
+    warn(attempt, "an attempt failed; the task goes back", options.errorClass, textOf(options.error));
+  }
   return { how: "released", broker: { verb: "abandon", delayMs: notBefore - now }, error: options.error };
 }
 
@@ -161,6 +164,7 @@ export async function deadLetter(
       store.deadLetter({ ...write, endReason: `${code}: ${full}`, lastError: full, retentionMs: settings.retentionMs }),
   );
   telemetry.deadLettered(attempt.label, code);
+  warn(attempt, "a task was dead-lettered", code, full);
   return { how: "dead_lettered", broker: { verb: "dead-letter", reason: { code, text: full }, fence: lease.fence } };
 }
 
@@ -172,6 +176,7 @@ export async function park(attempt: Attempt, code: string, error: unknown): Prom
     () => ({}),
     (write) => attempt.runtime.store.park({ ...write, endReason: `${code}: ${text}`, lastError: text }),
   );
+  warn(attempt, "a task was parked: a person must look", code, text);
   return { how: "parked", broker: { verb: "complete" }, error };
 }
 
@@ -228,6 +233,11 @@ export function retryDelayMs(attempt: Attempt, tries = attempt.lease.record.atte
   const { task, runtime } = attempt;
   const ceiling = Math.min(task.backoffCapMs, task.backoffBaseMs * 2 ** Math.min(Math.max(tries - 1, 0), 40));
   return Math.round(ceiling * runtime.entropy.random());
+}
+
+function warn({ lease, runtime, task }: Attempt, what: string, code: string, reason: string): void {
+  const { record } = lease;
+  runtime.logger.warn(what, { task_id: record.task_id, task_type: task.type, attempt: record.attempt, code, reason });
 }
 
 /** The text of an error, for the record: clipped, never a stack. */

@@ -1,5 +1,6 @@
 import { fromUnknown, LeaseholdError } from "../errors.ts";
 import type { AnyEffect, Verified } from "../task/define.ts";
+import { refusal } from "../util/issues.ts";
 
 /** What reading an effect back says. Only `absent` can ever lead to a commit. */
 export type Readback =
@@ -40,10 +41,23 @@ export async function readBack(effect: AnyEffect, context: ReadbackContext): Pro
 export async function judge(effect: AnyEffect, thing: unknown): Promise<Readback> {
   try {
     const verified = (await effect.verify(thing)) as Verified | false | null | undefined;
-    return verified === false || verified === null || verified === undefined
-      ? { found: "unsure" }
-      : { found: "verified", verified };
+    if (verified === false || verified === null || verified === undefined) return { found: "unsure" };
+    checkVerified(effect, verified);
+    return { found: "verified", verified };
   } catch (error) {
     return { found: "unsure", error: fromUnknown(error, `verify of effect ${effect.name}`) };
+  }
+}
+
+/** A receipt is for good: one that names nothing proves nothing. */
+function checkVerified(effect: AnyEffect, verified: Verified): void {
+  const { externalId, status } = Object(verified) as Partial<Record<keyof Verified, unknown>>;
+  for (const [field, value] of Object.entries({ externalId, status })) {
+    if (typeof value === "string" && value !== "") continue;
+    throw refusal(
+      `what verify of effect ${effect.name} answered: ${field}`,
+      value,
+      "text: verify answers { externalId, status } for what is as it should be, else false",
+    );
   }
 }
