@@ -12,6 +12,6 @@ export interface Divergence {
   readonly source: string;
   /** What the failure of the case says: another failure is not this one. */
   readonly shows: RegExp;
-  /** It depends on who comes first whether it shows: the case may pass. Default: it always fails. */
+  /** Whether it shows depends on who comes first, or on numbers drawn at random: the case may pass. Default: it always fails. */
   readonly sometimes?: true;
 }

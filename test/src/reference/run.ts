@@ -15,9 +15,10 @@ export async function runServer(server: ReferenceServer, options: RunOptions): P
     return all("failed", `did not start: ${(error as Error).message}`);
   }
   if (started.missing !== undefined) return all("skipped", `not run: ${started.missing}`);
-  const { address } = started;
+  const { sideBySide } = server;
+  const given = { ...options, ...started.place, ...(sideBySide !== undefined && { sideBySide }) };
   try {
-    const runs = server.targets.map((target) => runOn(server, target, { ...options, endpoint: address }));
+    const runs = server.targets.map((target) => runOn(server, target, given));
     return (await Promise.all(runs)).flat();
   } finally {
     await started.stop();

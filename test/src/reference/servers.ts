@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type ServerProcess, startServer } from "../peers/server-process.ts";
+import { startServer } from "../peers/server-process.ts";
+import type { Place } from "../suite/run.ts";
 import type { Divergence } from "./divergence.ts";
 import { goProgram } from "./go.ts";
 import { localstackDivergences } from "./localstack-divergences.ts";
@@ -18,14 +19,16 @@ export interface ReferenceServer {
   /** Targets of the conformance suite that are run on it. */
   readonly targets: readonly string[];
   readonly divergences: readonly Divergence[];
+  /** Cases at the same time, where it takes few connections. */
+  readonly sideBySide?: number;
   /** Installs what is not there yet, and starts it. Throws when it is installed and does not start. */
   start(): Promise<StartedServer | Missing>;
 }
 
-export interface StartedServer extends ServerProcess {
+export interface StartedServer {
   readonly missing?: never;
-  /** As `--endpoint` takes it. */
-  readonly address: string;
+  readonly place: Place;
+  stop(): Promise<void>;
 }
 
 /** Oldest Python 3 for LocalStack: it declares an older one, and uses what came with this one. */
@@ -71,7 +74,7 @@ async function startMoto(service: "sqs" | "dynamodb"): Promise<StartedServer | M
     program: installed.python,
     parameters: (port) => [join(referenceFolder, "moto-server.py"), service, String(port)],
   });
-  return { ...server, address: `http://${server.endpoint}` };
+  return { ...server, place: { endpoint: `http://${server.endpoint}` } };
 }
 
 async function startLocalstack(): Promise<StartedServer | Missing> {
@@ -98,23 +101,23 @@ async function startLocalstack(): Promise<StartedServer | Missing> {
       FILESYSTEM_ROOT: folder,
     }),
   });
-  const address = `http://${server.endpoint}`;
+  const endpoint = `http://${server.endpoint}`;
   const stop = async (): Promise<void> => {
     await server.stop();
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    await answersSqs(address);
+    await answersSqs(endpoint);
   } catch (error) {
     await stop();
     throw error;
   }
-  return { ...server, address, stop };
+  return { place: { endpoint }, stop };
 }
 
 /** It reads the description of SQS at the first call, which takes longer than clients wait. */
-async function answersSqs(address: string): Promise<void> {
-  const answer = await fetch(address, {
+async function answersSqs(endpoint: string): Promise<void> {
+  const answer = await fetch(endpoint, {
     method: "POST",
     headers: {
       "content-type": "application/x-amz-json-1.0",
@@ -134,5 +137,5 @@ async function startPstest(): Promise<StartedServer | Missing> {
     program: built.program,
     parameters: (port) => [`127.0.0.1:${port}`],
   });
-  return { ...server, address: server.endpoint };
+  return { ...server, place: { endpoint: server.endpoint } };
 }

@@ -29,6 +29,8 @@ export interface RunOptions extends Place {
   readonly only?: string;
   /** Real time after which a case has failed, ms. Generous: it ends hangs and judges no speed. Default 60 s. */
   readonly watchdogMs?: number | undefined;
+  /** Cases that are open at the same time, for a server that takes few connections. Default: what the target says for that place. */
+  readonly sideBySide?: number;
   /** Called as results come in. */
   readonly onResult?: (result: CaseResult) => void;
 }
@@ -59,11 +61,14 @@ export interface HarnessSource<H extends Harness> {
 export interface Pace {
   /** Harnesses that are open at the same time. */
   readonly sideBySide: number;
+  /** Between the first of them, ms: opening all at once keeps a machine so busy that waits end late. Default 0. */
+  readonly apartMs?: number;
   /** Takes the place of the watchdog's default. */
   readonly watchdogMs: number;
 }
 
 const DEFAULT_WATCHDOG_MS = 60_000;
+const ONE_BY_ONE: Omit<Pace, "watchdogMs"> = { sideBySide: 1 };
 
 /** Binds suites to the harness of a target. */
 export function part<H extends Harness>(name: string, suites: readonly Suite<H>[], source: HarnessSource<H>): Part {
@@ -76,7 +81,8 @@ export function part<H extends Harness>(name: string, suites: readonly Suite<H>[
         return (source.per === "suite" ? [chosen] : chosen.map((one) => [one])).map((group) => ({ subject, group }));
       });
       const pace = source.pace?.(options);
-      const results = await eachSideBySide(groups, pace?.sideBySide ?? 1, async ({ subject, group }) => {
+      const many = options.sideBySide === undefined ? {} : { sideBySide: options.sideBySide };
+      const results = await eachSideBySide(groups, { ...(pace ?? ONE_BY_ONE), ...many }, async ({ subject, group }) => {
         const outcomes = await runGroup(group, source, { watchdogMs: pace?.watchdogMs, ...options });
         return outcomes.map((outcome) => {
           const result = { target, part: name, subject, ...outcome };
@@ -92,15 +98,16 @@ export function part<H extends Harness>(name: string, suites: readonly Suite<H>[
 /** Works through the items, so many at a time, and answers in their order. */
 async function eachSideBySide<T, R>(
   items: readonly T[],
-  sideBySide: number,
+  { sideBySide, apartMs = 0 }: Omit<Pace, "watchdogMs">,
   work: (item: T) => Promise<R>,
 ): Promise<readonly R[]> {
   const results: R[] = [];
   const queue = items.entries();
-  const lane = async (): Promise<void> => {
+  const lane = async (number: number): Promise<void> => {
+    if (apartMs > 0) await new Promise((resolve) => setTimeout(resolve, number * apartMs));
     for (const [index, item] of queue) results[index] = await work(item);
   };
-  await Promise.all(Array.from({ length: sideBySide }, lane));
+  await Promise.all(Array.from({ length: sideBySide }, (_, number) => lane(number)));
   return results;
 }
 

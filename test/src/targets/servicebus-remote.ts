@@ -14,8 +14,8 @@ import {
 const REMOTE_CANNOT = "this server is not ours: nothing can be done to it";
 /** Short, so that a run does not take long; the service allows 5 s and more. */
 const LOCK_MS = 10_000;
-/** Where Microsoft's emulator takes requests for entities, over plain HTTP. */
-const EMULATOR_HTTP_PORT = 5_300;
+/** Where Microsoft's emulator takes requests for entities, over plain HTTP, unless `SERVICEBUS_EMULATOR_HTTP_PORT` says otherwise. */
+const EMULATOR_HTTP_PORT = "5300";
 
 /** A namespace, or Microsoft's emulator, by its connection string; in real time, and nothing is done to it. */
 export function remoteSide(connectionString: string): ServicebusSide {
@@ -65,12 +65,13 @@ export function remoteSide(connectionString: string): ServicebusSide {
 function createAdministration(connectionString: string): ServiceBusAdministrationClient {
   const client = new ServiceBusAdministrationClient(connectionString);
   if (!/;UseDevelopmentEmulator=true/.test(connectionString)) return client;
+  const port = process.env["SERVICEBUS_EMULATOR_HTTP_PORT"] ?? EMULATOR_HTTP_PORT;
   client.pipeline.addPolicy({
     name: "emulator",
     sendRequest(request, next) {
       const url = new URL(request.url);
       url.protocol = "http:";
-      url.port = String(EMULATOR_HTTP_PORT);
+      url.port = port;
       request.url = url.href;
       request.allowInsecureConnection = true;
       return next(request);
