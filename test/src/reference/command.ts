@@ -14,8 +14,12 @@ interface Arguments extends RunOptions {
  * became of their cases. Answers the exit code: 1 when something failed, 2 when it was called wrongly. `LEASEHOLD_SUMMARY` names a
  * file for the counts.
  */
-export async function runCommand(command: string, servers: readonly ReferenceServer[]): Promise<number> {
-  const chosen = readArguments(command, servers);
+export async function runCommand(
+  command: string,
+  servers: readonly ReferenceServer[],
+  parameters: readonly string[] = process.argv.slice(2),
+): Promise<number> {
+  const chosen = readArguments(command, servers, parameters);
   if (chosen === undefined) return 2;
   const all = await runAll(chosen);
   const summaryFile = process.env["LEASEHOLD_SUMMARY"];
@@ -28,9 +32,14 @@ export async function runCommand(command: string, servers: readonly ReferenceSer
   return problems.length === 0 ? 0 : 1;
 }
 
-function readArguments(command: string, all: readonly ReferenceServer[]): Arguments | undefined {
+function readArguments(
+  command: string,
+  all: readonly ReferenceServer[],
+  parameters: readonly string[],
+): Arguments | undefined {
   try {
-    const { values, positionals } = parseArgs({ allowPositionals: true, options: { only: { type: "string" } } });
+    const options = { only: { type: "string" } } as const;
+    const { values, positionals } = parseArgs({ args: [...parameters], allowPositionals: true, options });
     const unknown = positionals.filter((name) => !all.some((server) => server.name === name));
     if (unknown.length > 0) throw new Error(`No such server: ${unknown.join(", ")}.`);
     return { ...values, servers: all.filter(({ name }) => positionals.length === 0 || positionals.includes(name)) };

@@ -6,7 +6,7 @@ import { awsConfig } from "./aws.ts";
 import { watchWrites } from "./dynamodb-writes.ts";
 
 /** Stays there between runs on the same server: the names of items are new each time. */
-const TABLE = "leasehold-conformance";
+export const TABLE = "leasehold-conformance";
 /** How long the indexes of a table in the cloud may lag, ms. Those of the emulator never do. */
 const INDEX_LAG_MS = 10_000;
 
