@@ -4,11 +4,15 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { divergenceSections } from "./divergence-sections.ts";
 import { fillSections, type Sections } from "./generated-sections.ts";
+import { providerSections } from "./provider-sections.ts";
 import { telemetrySections } from "./telemetry-sections.ts";
 import { root } from "./workspace.ts";
 
 const pages: Readonly<Record<string, Sections>> = {
+  "docs/divergence.md": divergenceSections,
+  "docs/providers.md": providerSections,
   "docs/telemetry.md": telemetrySections,
 };
 
