@@ -59,16 +59,22 @@ export async function openServicebusQueue(options: OpenServicebusQueueOptions): 
   try {
     const read = administration && (await readSettings(administration, names));
     if (read !== undefined) warnOfFew(logger, names.queue, read.maxDeliveryCount);
-    const [sessions, maxMessageBytes] = await Promise.all([
+    const [sessions, maxMessageBytes] = await bothOf(
       options.sessions ?? read?.sessions ?? hasSessions(asking, names),
       options.maxMessageBytes ?? largestMessage(asking, names),
-    ]);
+    );
     const lockMs = options.lockMs ?? read?.lockMs;
     const settings = { sessions, maxMessageBytes, ...(lockMs !== undefined && { lockMs }) };
     return createServicebusQueue({ ...others, logger, ...settings });
   } finally {
     await asking.release();
   }
+}
+
+/** Side by side; where both fail, it is the first that is told, whichever failed sooner. */
+async function bothOf<A, B>(first: A | Promise<A>, second: B | Promise<B>): Promise<readonly [A, B]> {
+  await Promise.allSettled([first, second]);
+  return [await first, await second];
 }
 
 /** An entity with sessions gives out any session, also one that nobody ever named; one without has none. No message is touched. */
