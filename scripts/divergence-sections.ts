@@ -1,3 +1,4 @@
+import { referenceClients } from "../test/src/reference/clients.ts";
 import { referenceServers } from "../test/src/reference/servers.ts";
 import { googleDifferences } from "../test/src/servers/pubsub/google-differences.ts";
 import { differences, orderDifferences } from "../test/src/targets/pubsub-google-differences.ts";
@@ -27,6 +28,10 @@ export const divergenceSections: Sections = {
   servers: markdownTable(
     ["server", "what it is", "targets"],
     referenceServers.map(({ name, what, targets }) => [`\`${name}\``, what, targets.join(", ")]),
+  ),
+  clients: markdownTable(
+    ["client", "what it is"],
+    referenceClients.map(({ name, what }) => [`\`${name}\``, what]),
   ),
   divergences: markdownTable(
     ["case", "server: targets", "what it does", "what the service does", "source"],

@@ -1,6 +1,6 @@
 """Drives a Pub/Sub server with Google's Python client: a second reading of the wire, made by others than the Node client.
 
-    python3 -m venv .venv && .venv/bin/pip install google-cloud-pubsub==2.44.0
+    python3 -m venv .venv && .venv/bin/pip install -r test/reference/requirements.txt
     PUBSUB_EMULATOR_HOST=127.0.0.1:8085 .venv/bin/python test/reference/pubsub-client.py [project]
 
 The project is "local" unless another is given. Prints "ok <step>" for each step; the first that fails ends it with a traceback

@@ -8,10 +8,11 @@ import { getContainerRuntimeClient } from "testcontainers";
 import { engineProblem } from "../containers/engine.ts";
 import { containerServers } from "../containers/servers.ts";
 import { runCommand } from "../reference/command.ts";
+import { peerOf } from "../reference/run.ts";
 
 const problem = await engineProblem(getContainerRuntimeClient);
 if (problem === undefined) {
-  process.exitCode = await runCommand("containers", containerServers);
+  process.exitCode = await runCommand("containers", containerServers.map(peerOf));
 } else {
   console.error(problem);
   process.exitCode = 1;

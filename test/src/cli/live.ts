@@ -8,6 +8,7 @@ import { accountsOf } from "../live/accounts.ts";
 import { estimateLines, estimateOf } from "../live/estimate.ts";
 import { queueSuites } from "../queue/all.ts";
 import { runCommand } from "../reference/command.ts";
+import { peerOf } from "../reference/run.ts";
 import { storeSuites } from "../store/all.ts";
 
 const CONFIRMED = "--yes";
@@ -32,7 +33,7 @@ for (const { name, what, targets, needs } of asked.length === 0 ? accounts : ask
 }
 
 if (parameters.includes(CONFIRMED)) {
-  process.exitCode = await runCommand("live", accounts, rest);
+  process.exitCode = await runCommand("live", accounts.map(peerOf), rest);
 } else {
   console.log(`Nothing was run. Add ${CONFIRMED} to run it, on your account and at your cost.`);
   process.exitCode = 2;

@@ -1,11 +1,17 @@
 import { type CaseResult, type RunOptions, runTarget } from "../suite/run.ts";
 import { targets } from "../targets/all.ts";
+import type { Peer } from "./command.ts";
 import { judge, strangers } from "./judge.ts";
 import type { ReferenceServer, StartedServer } from "./servers.ts";
 import type { Missing } from "./tools.ts";
 
+/** A server as a command runs it. */
+export function peerOf(server: ReferenceServer): Peer {
+  return { name: server.name, run: (options) => runServer(server, options) };
+}
+
 /** Runs a server's targets side by side: nearly all of a case is waiting. */
-export async function runServer(server: ReferenceServer, options: RunOptions): Promise<readonly CaseResult[]> {
+async function runServer(server: ReferenceServer, options: RunOptions): Promise<readonly CaseResult[]> {
   const all = (status: "skipped" | "failed", reason: string): readonly CaseResult[] =>
     server.targets.map((target) => whole(server, target, status, reason));
   let started: StartedServer | Missing;
