@@ -4,7 +4,7 @@ export interface Suite {
   readonly command: readonly string[];
   /** The suite writes no summary: it counts as one test, and its exit code is the result. */
   readonly verdict?: "exit-code";
-  /** Waits more than it works: runs while the others do, one of its kind at a time. */
+  /** Waits for a good part of its time, or is short: runs while the others do, one of its kind at a time. */
   readonly beside?: true;
 }
 
@@ -16,10 +16,9 @@ function demoOn(provider: string): Suite {
 /** What `pnpm test` runs, in this order, each in a process of its own. */
 export const suites: readonly Suite[] = [
   { name: "unit", command: ["node", "scripts/unit.ts"] },
-  { name: "servers", command: ["node", "scripts/unit.ts", "--servers"] },
   { name: "conformance", command: ["node", "test/src/cli/conformance.ts"] },
   { name: "simulation", command: ["node", "test/src/cli/simulate.ts", "--seeds", "10000"] },
-  { name: "mutants", command: ["node", "test/src/cli/mutants.ts"] },
+  { name: "servers", command: ["node", "scripts/unit.ts", "--servers"], beside: true },
   { name: "demo", command: ["node", "examples/agent-run/demo.ts", "--plain"], verdict: "exit-code", beside: true },
   demoOn("sqs"),
   demoOn("pubsub"),
@@ -27,4 +26,5 @@ export const suites: readonly Suite[] = [
   // The same tasks on each of them once more, to hold the records against each other.
   demoOn("all"),
   { name: "chaos", command: ["node", "test/src/cli/chaos.ts"], beside: true },
+  { name: "mutants", command: ["node", "test/src/cli/mutants.ts"], beside: true },
 ];
