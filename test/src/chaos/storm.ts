@@ -40,10 +40,13 @@ export async function storm(parts: StormParts, signal: AbortSignal): Promise<voi
   const { dice, happened } = parts;
   const under = new Set<Promise<void>>();
   const busy = new Set<unknown>();
+  let due = 0;
   for (let turn = 0; !signal.aborted; turn++) {
-    // Each kind comes up in each round, whatever the dice say.
-    const kind = turn % 2 === 0 ? (STORM_KINDS[(turn / 2) % STORM_KINDS.length] as StormKind) : dice.pick(STORM_KINDS);
-    const member = dice.pick(parts.fleet.members);
+    // Each kind comes up in each round, whatever the dice say; one whose place is busy stays due, however slow the machine is.
+    const isDue = turn % 2 === 0;
+    const kind = isDue ? (STORM_KINDS[due % STORM_KINDS.length] as StormKind) : dice.pick(STORM_KINDS);
+    const idle = parts.fleet.members.filter((each) => !busy.has(each));
+    const member = dice.pick(idle.length > 0 ? idle : parts.fleet.members);
     const place = placeOf(kind, member, parts);
     if (!busy.has(place)) {
       busy.add(place);
@@ -53,6 +56,7 @@ export async function storm(parts: StormParts, signal: AbortSignal): Promise<voi
       });
       under.add(harm);
       happened(kind);
+      if (isDue) due++;
     }
     await pause(dice.int(200, 900), signal);
   }
