@@ -25,6 +25,5 @@ export const suites: readonly Suite[] = [
   demoOn("servicebus"),
   // The same tasks on each of them once more, to hold the records against each other.
   demoOn("all"),
-  { name: "chaos", command: ["node", "test/src/cli/chaos.ts"], beside: true },
   { name: "mutants", command: ["node", "test/src/cli/mutants.ts"], beside: true },
 ];
