@@ -46,3 +46,5 @@ try {
   await store.close();
   if (process.connected) process.disconnect();
 }
+// Of calls whose connection was lost an SDK may keep timers, for up to a minute.
+process.exit();
